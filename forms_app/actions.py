@@ -1,26 +1,28 @@
 """Create, change, publish, unpublish and archive forms, for the API and the dashboard."""
 
-import dataclasses
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, invalid
 from config.api.find_owned import still_there
+from config.api.serializers import validate
 from config.base.times import format_time, now
 from forms_app.addresses import check_address, check_key, save_named
 from forms_app.consent.recipients import State, standings
+from forms_app.document.bodies import FormChanges, settable_columns
+from forms_app.document.differences import Difference, differences
+from forms_app.document.records import document_of
+from forms_app.document.spam import protect
 from forms_app.form_keys import DEFAULT_FORM_KEY, free_key
 from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
 from forms_app.texts.replies import Reply, refuse_answers, refuse_links
 from keys.audit import record_event
-from keys.audit.changes import changes
+from keys.audit.changes import Changes, listed
 from keys.models import Organization
 from keys.plans import ARCHIVED_FORMS_FACTOR, Plan
 
@@ -28,25 +30,13 @@ STATES = Form.Status
 MAX_FORM_NAME = 200  # characters
 _COPY = re.compile(r" copy( \d{1,4})?$")
 FORM_BLOCKED = gettext_noop("The operator of this service has blocked this form, so it cannot be copied.")
-NOT_COPIED = frozenset(
-    {
-        *("id", "organization", "name", "key", "address", "status", "is_default", "notification_recipients"),
-        *("created_at", "updated_at", "published_at", "erase_requested_at", "reply_cut_at"),
-        *("blocked_at", "blocked_reason", "logo_name"),
-    }
-)
-MAX_RECIPIENTS = 20  # addresses per form; each submission is mailed to all of them
-MAX_ADDRESS = 254  # characters, the limit of an SMTP path (RFC 5321, 4.5.3.1.3) and of a delivery's recipient
+NOT_COPIED = {"name", "key", "address", "notification_recipients", "reply_to"}  # or not as they are
 
-
-_PAGE = ("description", "button_label", "return_url")
-_CHANGES: dict[tuple[str, ...], str] = {
-    ("spam_protection",): "form.spam_protection_changed",
-    ("notification_recipients", "reply_to"): "form.recipients_changed",
-    ("reply_to",): "form.recipients_changed",
-    ("reply", "confirmation"): "form.replies_changed",
-    _PAGE: "form.page_changed",
-    (*_PAGE, "language"): "form.page_changed",
+_TOPICS = {  # of changes by the members of the document; all others are `form.changed`
+    "spam": "form.spam_protection_changed",
+    **dict.fromkeys(("recipients", "replyTo"), "form.recipients_changed"),
+    **dict.fromkeys(("reply", "confirmation"), "form.replies_changed"),
+    **dict.fromkeys(("description", "buttonLabel", "returnUrl", "language"), "form.page_changed"),
 }
 _MOVES = {
     STATES.PUBLISHED: "form.published",
@@ -71,6 +61,7 @@ class FormValues(TypedDict, total=False):
     language: str
     retention_days: int | None
     spam_protection: dict[str, Any]
+    spam: dict[str, Any]  # no column: changes of `spam_protection`, as SpamBody reads them
     notification_recipients: list[str]
     reply_to: str
     sender_name: str
@@ -95,26 +86,50 @@ def create_form(
     for more forms than the plan has and for a key or an address of another form.
     """
     _check_names(values)
-    _refuse_answers(Form(organization=organization, **values), values, is_copy=bool(copy_of))
+    columns = _columns(Form(organization=organization), values)
+    _refuse_answers(Form(organization=organization, **columns), columns, is_copy=bool(copy_of))
     moment = now()
     times = {"created_at": moment, "updated_at": moment, "published_at": moment if status == STATES.PUBLISHED else None}
     with transaction.atomic():
         Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)  # so that keys differ
-        key = values.get("key") or (DEFAULT_FORM_KEY if is_default else free_key(organization, values["name"]))
-        columns: Any = {**values, "key": key}
+        columns["key"] = values.get("key") or (
+            DEFAULT_FORM_KEY if is_default else free_key(organization, values["name"])
+        )
         form = Form(organization=organization, status=status, is_default=is_default, **times, **columns)
-        _refuse_reply_to(form)
         save_named(form, force_insert=True)
         if not is_default:  # else it is born with its organization
             _refuse_too_many(form)
-            recorded = {"status": status, **({"copy_of": copy_of} if copy_of else {}), **_recorded(form, values)}
             record_event(
                 organization=organization,
                 action="form.copied" if copy_of else "form.created",
                 subject=str(form),
-                changes=changes({}, recorded),
+                changes=_recorded_creation(form, copy_of),
             )
     return form
+
+
+def _columns(form: Form, values: FormValues) -> dict[str, Any]:
+    """Return the columns to set in a form. Raises ValidationFailed for values that do not fit the others."""
+    columns: dict[str, Any] = {**values}
+    if "spam" in columns:
+        columns["spam_protection"] = protect(form.spam_protection, columns.pop("spam"))
+    addresses = columns.get("notification_recipients", form.notification_recipients)
+    if set(addresses) == set(form.notification_recipients):  # they have no order
+        columns.pop("notification_recipients", None)
+    spellings = {address.lower(): address for address in addresses}
+    answered = columns.get("reply_to", form.reply_to)
+    if answered and answered.lower() not in spellings and columns.get("reply_to"):
+        raise invalid("replyTo", "invalid_choice", gettext("Choose one of the form's recipients."), has_subject=True)
+    if answered or "reply_to" in columns:
+        columns["reply_to"] = spellings.get(answered.lower(), "")
+    return columns
+
+
+def _recorded_creation(form: Form, copy_of: str) -> Changes:
+    """Return what a new form has besides the defaults, as the audit trail shows it."""
+    blank = document_of(Form(organization=form.organization, key=""))
+    found = [(path, None, new) for path, _, new in _differences(blank, document_of(form)) if path != "status"]
+    return listed([("status", None, form.status), *([("copyOf", None, copy_of)] if copy_of else []), *found])
 
 
 def duplicate_form(form: Form) -> Form:
@@ -126,11 +141,9 @@ def duplicate_form(form: Form) -> Form:
     """
     if form.blocked_at:
         raise Conflict(gettext(FORM_BLOCKED))
-    columns = {field.name for field in Form._meta.concrete_fields} - NOT_COPIED
-    values: Any = {name: getattr(form, name) for name in columns}
+    values: Any = {name: getattr(form, name) for name in settable_columns() - NOT_COPIED}
     values["notification_recipients"] = [one.address for one in standings(form) if one.state == State.MEMBER]
-    if form.reply_to not in values["notification_recipients"]:
-        values["reply_to"] = ""
+    values["reply_to"] = form.reply_to if form.reply_to in values["notification_recipients"] else ""
     with transaction.atomic():
         Organization.objects.select_for_update(no_key=True).get(pk=form.organization_id)  # so that names differ
         name = _name_of_copy(form)
@@ -171,21 +184,28 @@ def change_form(form: Form, *, seen: str | None = None, **values: Unpack[FormVal
                 "The default form receives submissions without a form id, so none of its fields can be required."
             )
             raise invalid("fields", "required_on_default_form", message)
-        if "notification_recipients" in values:
-            values.setdefault("reply_to", form.reply_to if form.reply_to in values["notification_recipients"] else "")
-        before, old_address = _recorded(form, values), form.address
-        for name, value in values.items():
+        before, old_address = document_of(form), form.address
+        columns = {name: value for name, value in _columns(form, values).items() if getattr(form, name) != value}
+        for name, value in columns.items():
             setattr(form, name, value)
-        _refuse_answers(form, values)
-        if "reply_to" in values:
-            _refuse_reply_to(form)
+        _refuse_answers(form, columns)
+        found = _differences(before, document_of(form))
+        if not found:
+            return form
         form.updated_at = now()
-        save_named(form, old_address=old_address, update_fields=[*values, "updated_at"])
-        found = changes(before, _recorded(form, values))
-        if found:
-            action = _CHANGES.get(tuple(values), "form.changed")
-            record_event(organization=form.organization, action=action, subject=str(form), changes=found)
+        save_named(form, old_address=old_address, update_fields=[*columns, "updated_at"])
+        topics = {_TOPICS.get(path.partition(".")[0], "form.changed") for path, _, _ in found}
+        action = topics.pop() if len(topics) == 1 else "form.changed"
+        record_event(organization=form.organization, action=action, subject=str(form), changes=listed(found))
     return form
+
+
+def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
+    """Return what differs between two documents, as the audit trail has it: of recipients only their addresses."""
+    old, new = (
+        {**document, "recipients": [one["email"] for one in document["recipients"]]} for document in (before, after)
+    )
+    return list(differences(old, new))
 
 
 def _check_names(values: FormValues) -> None:
@@ -208,45 +228,14 @@ def _refuse_answers(form: Form, changed: Collection[str], *, is_copy: bool = Fal
         refuse_links(form.reply)
 
 
-def _refuse_reply_to(form: Form) -> None:
-    if form.reply_to and form.reply_to not in form.notification_recipients:
-        raise invalid("replyTo", "invalid_choice", gettext("Choose one of the form's recipients."), has_subject=True)
-
-
-def _recorded(form: Form, names: Iterable[str]) -> dict[str, Any]:
-    """Return columns of a form as the audit trail shows them: fields by their names, all settings against spam."""
-    values = {name: getattr(form, name) for name in names}
-    if "fields" in values:
-        values["fields"] = {field["name"]: field for field in form.fields}
-    if "spam_protection" in values:
-        values["spam_protection"] = dataclasses.asdict(SpamProtection.of(form.spam_protection))
-    return values
-
-
 def change_recipients(form: Form, addresses: Iterable[str], *, seen: str | None = None) -> Form:
     """
     Set the addresses that each submission is mailed to.
 
-    Removes duplicates, ignoring the case of the domain. Raises ValidationFailed for an invalid address and for too
-    many, and what `change_form` raises.
+    Raises ValidationFailed for an invalid address and for too many, and what `change_form` raises.
     """
-    wanted: dict[str, None] = {}
-    for address in addresses:
-        if len(address) > MAX_ADDRESS:
-            text = gettext("%(address)s… is too long: at most %(most)s characters.")
-            message = text % {"address": address[:40], "most": MAX_ADDRESS}
-            raise invalid("recipients", "too_long", message, has_subject=True)
-        try:
-            validate_email(address)
-        except ValidationError:
-            message = gettext("%(address)s is not an email address.") % {"address": address[:100]}
-            raise invalid("recipients", "invalid_email", message, has_subject=True) from None
-        name, _, domain = address.rpartition("@")
-        wanted[f"{name}@{domain.lower()}"] = None
-    if len(wanted) > MAX_RECIPIENTS:
-        message = gettext("At most %(most)s addresses. Use a mailing list for more.") % {"most": MAX_RECIPIENTS}
-        raise invalid("recipients", "too_many", message, has_subject=True)
-    return change_form(form, seen=seen, notification_recipients=list(wanted))
+    given = validate(FormChanges(data={"recipients": [{"email": address} for address in addresses]}))
+    return change_form(form, seen=seen, notification_recipients=given["notification_recipients"])
 
 
 def publish_form(form: Form, *, again: bool = False) -> Form:

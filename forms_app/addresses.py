@@ -29,6 +29,10 @@ RESERVED = frozenset(
 )
 
 
+class KeyTaken(Conflict):
+    """Another form of the organization has this key."""
+
+
 def check_key(key: str) -> None:
     """Raise ValidationFailed for a text that cannot be a form's key."""
     if not 1 <= len(key) <= MAX_KEY or set(key) - set(LETTERS):
@@ -60,7 +64,7 @@ def save_named(form: Form, *, old_address: str | None = None, **options: Any) ->
             raise Conflict(_taken(form)) from None
         if "form_key_once" in str(error) or "forms_app_form.key" in str(error):
             message = gettext("Another form of this organization has the key %(key)s. Choose another one.")
-            raise Conflict(message % {"key": form.key}) from None
+            raise KeyTaken(message % {"key": form.key}) from None
         raise
     if form.address != old_address:
         _move(form, old_address)

@@ -7,13 +7,14 @@ class WebhooksConfig(AppConfig):
     verbose_name = gettext_lazy("Webhooks and deliveries")
 
     def ready(self) -> None:
-        """Register this app's part of deleting submissions, of the hourly clean-up and of resuming."""
+        """Register this app's part of deleting, of the hourly clean-up and of resuming, and the mails of forms."""
         from config.clean_up import register_clean_up
         from config.secrets.rotation import register_once_plain
+        from forms_app.consent.recipients import Questions
         from keys.suspension import on_resume
         from submissions.lifecycle.spam_marks import before_deleting
         from webhooks.channels.page_named import purge_pending
-        from webhooks.mails.recipients import ask_waiting_recipients
+        from webhooks.mails.recipients import ask, ask_waiting_recipients
         from webhooks.models import Receiver
         from webhooks.outbox.suspended import release, release_strays
         from webhooks.processes.presence import forget_dead
@@ -25,6 +26,7 @@ class WebhooksConfig(AppConfig):
             purge_submitter_mails,
         )
 
+        Questions.ask = ask
         before_deleting(lock_deliveries)
         before_deleting(drop_submitter_mails)
         on_resume(release)

@@ -149,6 +149,12 @@ class Conflict(ApiError):
     status, code = 409, "conflict"
 
 
+class PreconditionFailed(ApiError):
+    """`If-Match` or `If-None-Match` does not hold: see `config/api/etags.py`."""
+
+    status, code = 412, "precondition_failed"
+
+
 class PayloadTooLarge(ApiError):
     status, code = 413, "payload_too_large"
     message = gettext_noop("The body is larger than 256 KiB. Send less.")

@@ -51,7 +51,7 @@ class Caller(Protocol):
 class KeyedView(APIView):
     """Authenticates, counts and checks permissions, in this order. A request counts even if it fails."""
 
-    http_method_names = ["get", "post", "patch", "delete", "head"]
+    http_method_names = ["get", "post", "put", "patch", "delete", "head"]
     format_kwarg = None  # DRF's format suffix, which DRF's `initial` would set
     needs_key: ClassVar[bool] = True
     usage: ratelimit.Usage | None = None
@@ -109,11 +109,16 @@ class KeyedView(APIView):
         return cast(Caller, self.request.auth).organization_id
 
     def read(
-        self, serializer_class: type[StrictSerializer], *, required: bool = True, **context: Any
+        self,
+        serializer_class: type[StrictSerializer],
+        *,
+        required: bool = True,
+        parameters: Sequence[str] = (),
+        **context: Any,
     ) -> dict[str, Any]:
-        """Return the validated body. Raises the errors of the checks from size to types."""
+        """Return the validated body. `parameters`: of the query. Raises the errors of the checks from size to types."""
         self.raw_body, body = read_json(self.request._request, required=required)
-        refuse_unknown_parameters(self.request.query_params, [])
+        refuse_unknown_parameters(self.request.query_params, list(parameters))
         return validate(serializer_class(data=body, context=context))
 
     def query(self, serializer_class: type[QuerySerializer]) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.serializers import validate
 from dashboard.frame.changes.stamped import StampedForm
+from forms_app.document.bodies import FormChanges
 from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL
-from forms_app.serializers import PageChanges
 from keys.branding.logos import UnfitLogo
 
 LONGEST = {"description": MAX_DESCRIPTION, "button_label": MAX_BUTTON_LABEL, "return_url": MAX_RETURN_URL}
@@ -48,13 +48,19 @@ class PageForm(StampedForm):
         choices=settings.LANGUAGES,
         help_text=gettext_lazy("For the texts of ours on it, such as errors. Your own texts stay as you wrote them."),
     )
-    names = {name: name for name in (*LONGEST, "language")}
+    names = {
+        "description": "description",
+        "buttonLabel": "button_label",
+        "returnUrl": "return_url",
+        "language": "language",
+    }
 
     def values(self) -> dict[str, Any]:
         """Return the changes for `change_form`. Raises ValidationFailed."""
-        return validate(
-            PageChanges(data={name: value for name, value in self.cleaned_data.items() if name != "language" or value})
-        )
+        given = {member: self.cleaned_data[name] for member, name in self.names.items()}
+        if not given["language"]:
+            del given["language"]
+        return validate(FormChanges(data=given))
 
 
 class AccentForm(forms.Form):

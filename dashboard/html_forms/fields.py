@@ -18,9 +18,9 @@ from config.api.serializers import validate
 from dashboard.html_forms import file_inputs
 from dashboard.html_forms.forms import lines
 from dashboard.html_forms.row_form import RowForm
+from forms_app.document.bodies import FormChanges
 from forms_app.field_definitions import MAX_FIELDS, MAX_LABEL
 from forms_app.field_kinds import FieldKind, FieldType, find_kind, kind_of
-from forms_app.serializers import FormChanges
 
 MAX_ROWS = 2 * MAX_FIELDS  # of a posted page, removed fields included
 TEXTS = ("label", "type", "name", "options", "placeholder", "help", "other_types", "max_files", "max_size")

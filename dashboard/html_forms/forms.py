@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy
 
 from config.api.serializers import validate
 from dashboard.frame.changes.stamped import StampedForm
-from forms_app.actions import MAX_RECIPIENTS, FormValues
-from forms_app.serializers import FormChanges
+from forms_app.actions import FormValues
+from forms_app.document.bodies import MAX_RECIPIENTS, FormChanges
 from webhooks.mails.recipients import save_recipients
 
 

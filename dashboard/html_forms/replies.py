@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from config.api.serializers import validate
 from dashboard.frame.changes.stamped import StampedForm
-from forms_app.serializers import FormChanges
+from forms_app.document.bodies import FormChanges
 from forms_app.texts.replies import MAX_SUBJECT, MAX_TEXT, Reply
 
 

@@ -4,14 +4,14 @@ import dataclasses
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy
 
+from config.api.serializers import validate
 from dashboard.frame.changes.stamped import StampedForm
 from dashboard.html_forms.forms import lines
-from forms_app.spam_protection import MAX_WORDS, Captcha, SpamProtection
-
-MAX_WORD = 100  # characters
-MAX_SECONDS = 60
+from forms_app.document.bodies import FormChanges
+from forms_app.document.spam import MAX_CAPTCHA_KEY, MAX_LINKS, MAX_SECONDS
+from forms_app.spam_protection import Captcha, SpamProtection
 
 
 class SpamProtectionForm(StampedForm):
@@ -26,7 +26,7 @@ class SpamProtectionForm(StampedForm):
     )
     max_links = forms.IntegerField(
         min_value=0,
-        max_value=1000,
+        max_value=MAX_LINKS,
         required=False,
         label=gettext_lazy("Maximum links"),
         help_text=gettext_lazy("Empty: any number of links."),
@@ -52,40 +52,37 @@ class SpamProtectionForm(StampedForm):
         label=gettext_lazy("Captcha"),
         help_text=gettext_lazy("Loads code of that company into the page."),
     )
-    captcha_site_key = forms.CharField(max_length=200, required=False, label=gettext_lazy("Captcha site key"))
+    captcha_site_key = forms.CharField(
+        max_length=MAX_CAPTCHA_KEY, required=False, label=gettext_lazy("Captcha site key")
+    )
     captcha_secret = forms.CharField(
-        max_length=200,
+        max_length=MAX_CAPTCHA_KEY,
         required=False,
         label=gettext_lazy("Captcha secret"),
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text=gettext_lazy("Leave empty to keep the stored one."),
     )
 
+    names = {
+        "spam.minSeconds": "minimum_seconds",
+        "spam.maxLinks": "max_links",
+        "spam.blockedWords": "blocked_words",
+        "spam.proofOfWork": "proof_of_work",
+        "spam.captcha": "captcha",
+        "spam.siteKey": "captcha_site_key",
+        "spam.secret": "captcha_secret",
+    }
+
     def stored(self) -> dict[str, Any]:
         values = dataclasses.asdict(SpamProtection.of(self.form.spam_protection))
         return {**values, "blocked_words": "\n".join(values["blocked_words"]), "captcha_secret": ""}
 
-    def clean_blocked_words(self) -> tuple[str, ...]:
-        words = tuple(dict.fromkeys(lines(self.cleaned_data["blocked_words"])))
-        if len(words) > MAX_WORDS:
-            raise forms.ValidationError(gettext("Enter at most %(most)s words or phrases.") % {"most": MAX_WORDS})
-        if any(len(word) > MAX_WORD for word in words):
-            raise forms.ValidationError(
-                gettext("A word or phrase has at most %(most)s characters.") % {"most": MAX_WORD}
-            )
-        return words
-
-    def clean(self) -> dict[str, Any]:
-        """Require both keys of a captcha: without them nobody could pass it."""
-        values = super().clean() or {}
-        if values.get("captcha"):
-            values["captcha_secret"] = (
-                values.get("captcha_secret") or SpamProtection.of(self.form.spam_protection).captcha_secret
-            )
-            for name in ("captcha_site_key", "captcha_secret"):
-                if not values.get(name):
-                    self.add_error(name, gettext("A captcha needs its site key and its secret."))
-        return values
-
     def values(self) -> dict[str, Any]:
-        return {"spam_protection": SpamProtection(**self.cleaned_data).stored()}
+        """Return the changes for `change_form`. Raises ValidationFailed."""
+        given: dict[str, Any] = {
+            member.removeprefix("spam."): self.cleaned_data[name] for member, name in self.names.items()
+        }
+        given |= {"blockedWords": lines(given["blockedWords"]), "captcha": given["captcha"] or None}
+        if not given["secret"]:
+            del given["secret"]  # the stored one stays
+        return validate(FormChanges(data={"spam": given}))

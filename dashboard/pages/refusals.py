@@ -12,7 +12,7 @@ from dashboard.access import MemberRequest, find_form, in_organization, reportin
 from dashboard.html_forms.refusals import RefusalsFilterForm
 from dashboard.refusal_advice import advise
 from forms_app.actions import change_form
-from forms_app.serializers import FormChanges
+from forms_app.document.bodies import FormChanges
 from submissions.refusals.recorder import recent_refusals
 
 SHOWN = 200

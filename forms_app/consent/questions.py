@@ -5,11 +5,13 @@ Every mail is a row, which outlives what it was sent for: neither an erased form
 """
 
 import datetime as dt
+import math
 import uuid
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext
 
-from config.api.errors import Conflict
+from config.api.errors import RateLimited
 from config.base.database import lock_name
 from config.base.times import now
 from config.clean_up import delete_in_batches
@@ -23,7 +25,16 @@ MOST_FOR_AN_ADDRESS = 5  # mails in a day, over all organizations
 MOST_FOR_AN_ORGANIZATION = 50  # mails in a day
 
 
-class OrganizationAskedTooMany(Conflict):
+class AskedTooMany(RateLimited):
+    """Too many questions in a day."""
+
+    def __init__(self, message: str, today: QuerySet[RecipientQuestion], most: int) -> None:
+        """`today`: the questions that a cap of `most` counts; room comes when enough of them are a day old."""
+        leaving = today.order_by("-asked_at").values_list("asked_at", flat=True)[most - 1]
+        super().__init__(message, headers={"Retry-After": str(math.ceil((leaving + DAY - now()).total_seconds()))})
+
+
+class OrganizationAskedTooMany(AskedTooMany):
     """The organization has sent its questions of the day, so none of its other recipients can be asked either."""
 
 
@@ -36,16 +47,20 @@ def count_question(organization_id: uuid.UUID, address: str) -> None:
     """
     Count a question. Its organization is locked; several of a transaction come in the order of their `mailbox_key`.
 
-    Raises Conflict for too many to this mailbox, OrganizationAskedTooMany for too many of the organization.
+    Raises AskedTooMany for too many to this mailbox, OrganizationAskedTooMany for too many of the organization.
     """
     mailbox, moment = mailbox_key(address), now()
     lock_name(mailbox)
     today = RecipientQuestion.objects.filter(asked_at__gt=moment - DAY)
-    if today.filter(mailbox=mailbox).count() >= MOST_FOR_AN_ADDRESS:
-        raise Conflict(gettext("This address was asked to confirm too often today. Try again tomorrow."))
-    if today.filter(organization_ref__in=_counted_with(organization_id)).count() >= MOST_FOR_AN_ORGANIZATION:
+    of_mailbox = today.filter(mailbox=mailbox)
+    if of_mailbox.count() >= MOST_FOR_AN_ADDRESS:
+        text = gettext("This address was asked to confirm too often today. Try again tomorrow.")
+        raise AskedTooMany(text, of_mailbox, MOST_FOR_AN_ADDRESS)
+    of_organization = today.filter(organization_ref__in=_counted_with(organization_id))
+    if of_organization.count() >= MOST_FOR_AN_ORGANIZATION:
         text = gettext("At most %(most)s addresses are asked in a day. Try again tomorrow.")
-        raise OrganizationAskedTooMany(text % {"most": MOST_FOR_AN_ORGANIZATION})
+        message = text % {"most": MOST_FOR_AN_ORGANIZATION}
+        raise OrganizationAskedTooMany(message, of_organization, MOST_FOR_AN_ORGANIZATION)
     RecipientQuestion.objects.create(organization_ref=organization_id, mailbox=mailbox, asked_at=moment)
 
 

@@ -8,8 +8,9 @@ can be rendered without a query and its link in a log names nobody.
 import datetime as dt
 import secrets
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
@@ -59,7 +60,7 @@ class Standing:
 
 
 def standings(form: Form) -> list[Standing]:
-    return _standings([form])[form.pk]
+    return standings_of([form])[form.pk]
 
 
 def mailable(forms: Iterable[Form]) -> dict[uuid.UUID, list[str]]:
@@ -67,11 +68,12 @@ def mailable(forms: Iterable[Form]) -> dict[uuid.UUID, list[str]]:
     wanted = [form for form in forms if form.notification_recipients]
     return {
         form: [one.address for one in found if one.state in (State.MEMBER, State.CONFIRMED)]
-        for form, found in (_standings(wanted) if wanted else {}).items()
+        for form, found in (standings_of(wanted) if wanted else {}).items()
     }
 
 
-def _standings(forms: Collection[Form]) -> dict[uuid.UUID, list[Standing]]:
+def standings_of(forms: Collection[Form]) -> dict[uuid.UUID, list[Standing]]:
+    """Return the recipients of each form. Two queries for all."""
     members = verified_members({form.organization_id for form in forms})
     consents = {(row.form_id, row.email): row for row in Recipient.objects.filter(form__in=forms)}
     return {
@@ -109,12 +111,28 @@ def unasked(form: Form) -> list[str]:
     return sorted((address for address in others if address.lower() not in asked), key=mailbox_key)
 
 
+class Questions:
+    """The way to ask by mail. Mails are in an app above this one: its AppConfig sets it."""
+
+    ask: ClassVar[Callable[[Form, str], None]]  # as `webhooks.mails.recipients.ask`
+
+
+def ask_new_recipients(form: Form) -> None:
+    """
+    Ask the addresses that were never asked, all of them or none. Call it in the transaction that sets them.
+
+    Raises AskedTooMany, after which the caller must not keep its change.
+    """
+    for address in unasked(form):
+        Questions.ask(form, address)
+
+
 def new_question(form: Form, address: str) -> str:
     """
     Note that an address is asked to confirm, and return the token of the link. An earlier link stops working.
 
     Call it in the transaction that queues the mail. Raises Conflict for an address that is not wanted, is confirmed or
-    has stopped the mails, and if too many mails have asked.
+    has stopped the mails, and if too many mails have asked it; AskedTooMany for too many in a day.
     """
     if address not in form.notification_recipients:
         raise Conflict(gettext("Save the address first."))

@@ -101,13 +101,13 @@ def refuse_answers(
             "A reply or a confirmation needs proof of work or a captcha, so that nobody uses the form to mail "
             "strangers."
         )
-        raise _lacking(changed, "spam_protection", found, "human_check_required", message)
+        raise _lacking(changed, "spam", found, "human_check_required", message)
 
 
-def _lacking(changed: Collection[str], column: str, reply: Reply, code: str, message: str) -> ApiError:
+def _lacking(changed: Collection[str], member: str, reply: Reply, code: str, message: str) -> ApiError:
     """Return the error at the change: at the answer that was turned on, or at the part that it still needs."""
     answers = ("reply", "confirmation") if reply.enabled else ("confirmation",)
-    at = next((name for name in answers if name in changed), column)
+    at = next((name for name in answers if name in changed), member)
     return invalid(at, code, message, has_subject=True)
 
 

@@ -1,7 +1,7 @@
 """Old and new values for the audit trail: only the differing ones, short, and never a secret."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext, gettext_noop
@@ -26,8 +26,13 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Changes:
     """
     old, new = dict(_flat(before)), dict(_flat(after))
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    found = {name: _pair(name, old.get(name), new.get(name)) for name in names[:MAX_CHANGES]}
-    return found | ({MORE: [None, f"{len(names) - MAX_CHANGES} more"]} if len(names) > MAX_CHANGES else {})
+    return listed([(name, old.get(name), new.get(name)) for name in names])
+
+
+def listed(found: Sequence[tuple[str, Any, Any]]) -> Changes:
+    """Return `{name: [old, new]}` of names with their differing values, as far as the trail keeps them."""
+    kept = {name: _pair(name, old, new) for name, old, new in found[:MAX_CHANGES]}
+    return kept | ({MORE: [None, f"{len(found) - MAX_CHANGES} more"]} if len(found) > MAX_CHANGES else {})
 
 
 def shown(value: Any) -> Any:

@@ -91,9 +91,9 @@ def test_trail__changed_setting__is_shown_with_old_and_new_value_and_address(api
     browser.send(place(tenant, f"forms/{form_id}/spam"), minimum_seconds="7", blocked_words="casino")
     event = AuditEvent.objects.get(organization=tenant.organization, action="form.changed")
     told = text_of(browser.get(place(tenant, "audit")))
-    assert event.changes == {"allowed_origins": [["https://old.example"], ["https://new.example"]]}
+    assert event.changes == {"allowedOrigins": [["https://old.example"], ["https://new.example"]]}
     assert (event.access_key is not None, event.address) == (True, api.address)
-    assert "spam_protection.minimum_seconds: 2 → 7" in told
+    assert "spam.minSeconds: 2 → 7" in told
     assert told.count(api.address) == 2
 
 
@@ -105,7 +105,7 @@ def test_trail__captcha_secret__is_never_in_it(api: Client) -> None:
     browser.send(path, captcha_secret="hush-1", **values)
     browser.send(path, captcha_secret="hush-2", **values)
     events = AuditEvent.objects.filter(organization=tenant.organization, action="form.spam_protection_changed")
-    secret = [(event.changes or {})["spam_protection.captcha_secret"] for event in events.order_by("pk")]
+    secret = [(event.changes or {})["spam.secret"] for event in events.order_by("pk")]
     assert secret == [[None, "(secret)"], ["(secret)", "(another secret)"]]
     assert "hush" not in browser.get(place(tenant, "audit")).text
 

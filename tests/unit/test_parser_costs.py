@@ -30,10 +30,10 @@ from config.base.ids import Prefix, decode_id
 from config.base.text import clean_name, clean_text
 from config.base.times import now, parse_date
 from config.logs import without_detail
+from forms_app.document.bodies import FormChanges
 from forms_app.field_kinds import KINDS, FieldType
 from forms_app.formats import is_email, is_number, is_url, is_web_address
 from forms_app.origins import is_allowed, origin_of
-from forms_app.serializers import FormChanges
 from forms_app.spam_protection import SpamProtection
 from forms_app.validation import check_values
 from keys.tokens import is_well_formed

@@ -85,10 +85,15 @@ PATTERNS = {
     "dashboard.pages.submissions.values._INTERNATIONAL": Row("fullmatch", ("+1", "2 ", "(", "-"), "+49 30 123456"),
     "dashboard.pages.submissions.values._NO_DIGIT": Row("sub", ("+1", "2 ", "("), "+49 30 123456 "),
     "dashboard.pages.submissions.values._NUMBER": Row("fullmatch", ("+1", "2 ", "(", "-"), "030 123456"),
+    "dashboard.pages.new_forms.json_lines._TOKENS": Row(
+        "findall", ('\\"', '"a', '"', "\\\\", "[{", "1a"), '{"name": "value"}, '
+    ),
     "dashboard.pages.new_forms.pasted_html._INNER_CAPITAL": Row("sub", ("aB", "ab", "AB"), "firstName lastName "),
     "dashboard.pages.new_forms.pasted_html._NO_LETTER": Row("sub", ("_", "-_", "[a]"), "first_name "),
     "dashboard.html_forms.file_inputs._BETWEEN": Row("split", (",", ";", " ,", "a,"), WORDS),
     "forms_app.actions._COPY": Row("sub", (" copy", " copy 1", " copy 12345"), "Contact copy 2 "),
+    "forms_app.document.bodies._COLOR": Row("fullmatch", ("#", "0a", "#aabbcc"), "#aabbcc"),
+    "forms_app.document.bodies._UNFIT_FOR_A_SENDER": Row("search", ("a", "\x85", "< "), WORDS),
     "forms_app.file_fields.entries._ENTRY": Row("fullmatch", ("a/", "/*", ".a", "a.", "+", "a-"), "application/pdf"),
     "forms_app.formats._EMAIL": Row("fullmatch", ("a@", "a.", "a-", "@b.", "-", ".a"), "ada@example.com"),
     "forms_app.formats._HTTP_URL": Row("fullmatch", ("https://", "http:", "/"), "https://example.com/"),

@@ -20,9 +20,10 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from rest_framework import serializers
 
 from config.api.serializers import NameField, StrictSerializer, TextField
+from config.secrets.hints import hint
 from submissions.json_text import dump_json
 from webhooks.kinds.google_tokens import CredentialsField, forget_token, token_of
-from webhooks.kinds.kind import JSON, SECRET_LINES, USER_AGENT, Config, Input, Kind, Preview, Request, answer_of, hint
+from webhooks.kinds.kind import JSON, SECRET_LINES, USER_AGENT, Config, Input, Kind, Preview, Request, answer_of
 from webhooks.kinds.submitted import Submitted, cut
 from webhooks.models import ErrorClass
 from webhooks.transport import http

@@ -8,11 +8,12 @@ from rest_framework import serializers
 
 from config.api.serializers import StrictSerializer, TextField
 from config.base.text import clean_text
+from config.secrets.hints import hint
 from forms_app.texts.placeholders import TemplateRefused
 from submissions.json_text import dump_json
 from webhooks.kinds.addresses import read_url
 from webhooks.kinds.http_template import fill, parse_template
-from webhooks.kinds.kind import JSON, LINES, USER_AGENT, Config, Input, Kind, Request, hint, indented
+from webhooks.kinds.kind import JSON, LINES, USER_AGENT, Config, Input, Kind, Request, indented
 from webhooks.kinds.submitted import Submitted
 from webhooks.models import MAX_URL
 

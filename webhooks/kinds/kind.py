@@ -11,6 +11,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.api.errors import Detail
 from config.api.serializers import StrictSerializer, flatten, validate
+from config.secrets.hints import HIDDEN, hint
 from submissions.json_text import dump_json
 from submissions.models import Submission
 from webhooks.kinds.addresses import check_address, without_secret
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 JSON = "application/json"
 USER_AGENT = "Fieldpost/1.0"
-HIDDEN = "…"
-HINT_CHARACTERS = 4
-SHORTEST_HINTED = 8  # a hint of a shorter secret would be most of it
 Config = dict[str, Any]
 
 
@@ -238,11 +236,6 @@ def post_json(url: str, value: Any, *, shown_url: str, secrets: Mapping[str, str
 
 def indented(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def hint(secret: str) -> dict[str, str]:
-    """Return `{hint}`: an ellipsis and the last four characters."""
-    return {"hint": HIDDEN + (secret[-HINT_CHARACTERS:] if len(secret) >= SHORTEST_HINTED else "")}
 
 
 def secret_address(placeholder: str, help_text: "StrOrPromise") -> Input:

@@ -66,8 +66,8 @@ class StampedForm(forms.Form):
     def show(self, failure: ValidationFailed) -> None:
         """Add each error to its input, or to the top of the form."""
         for detail in failure.details:
-            name = self.names.get(detail.field) or self.names.get(detail.field.partition(".")[0])
-            self.add_error(name, detail.message)
+            above = [member for member in self.names if f"{detail.field}.".startswith(f"{member}.")]
+            self.add_error(self.names[max(above, key=len)] if above else None, detail.message)
 
     def _refuse_stale(self, failure: StaleForm) -> None:
         """Show that the form was saved meanwhile. Sent again, it replaces that version."""

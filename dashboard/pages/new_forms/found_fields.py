@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from config.api.errors import ValidationFailed
 from config.api.serializers import validate
 from dashboard.pages.new_forms.pasted_html import FoundInput, PastedPage, words_of
+from forms_app.document.fields import MAX_OPTIONS, FieldDefinitionSerializer
 from forms_app.field_definitions import (
     CAPTCHA_FIELDS,
     MAX_FIELDS,
@@ -20,7 +21,6 @@ from forms_app.field_definitions import (
 )
 from forms_app.field_kinds import FieldKind, FieldType, kind_of, kinds_by_html_type
 from forms_app.file_fields.entries import MAX_ACCEPT, InvalidEntry, entry_of
-from forms_app.serializers import MAX_OPTIONS, FieldDefinitionSerializer
 
 SECRETS = ("cc-", "one-time-code")  # autocomplete; forms.js never sends them (docs/pages.md)
 MAX_SHOWN = 50  # inputs that are left out

@@ -3,13 +3,14 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.utils.translation import gettext, gettext_lazy
 
 from config.api.serializers import validate
 from dashboard.pages.new_forms.pasted_html import MAX_BYTES
 from dashboard.pages.new_forms.starter_forms import STARTER_FORMS
 from forms_app.actions import MAX_FORM_NAME
-from forms_app.serializers import NewForm
+from forms_app.document.bodies import NewForm
 
 
 class NewFormForm(forms.Form):
@@ -68,3 +69,38 @@ class NewFromHtmlForm(PastedHtmlForm):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     field_order = ["name", "html"]
+
+
+class DocumentForm(forms.Form):
+    """The document of a form, as a file or as text."""
+
+    file = forms.FileField(
+        required=False,
+        allow_empty_file=True,
+        label=gettext_lazy("File"),
+        help_text=gettext_lazy("The JSON of “Download document”, of this or of another organization."),
+        widget=forms.FileInput(attrs={"accept": "application/json,.json"}),
+    )
+    document = forms.CharField(
+        required=False,
+        label=gettext_lazy("Document"),
+        help_text=gettext_lazy("The text of the file. You can paste and change it here."),
+        strip=False,
+        widget=forms.Textarea(
+            attrs={"rows": 14, "spellcheck": "false", "autocomplete": "off", "class": "code", "wrap": "off"}
+        ),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Take the text of the file, if one is sent. Refuse neither of them, and what the API would refuse."""
+        values = super().clean() or {}
+        file = values.get("file")
+        try:
+            text = file.read().decode("utf-8-sig") if file else str(values.get("document", ""))
+        except UnicodeDecodeError:
+            raise forms.ValidationError(gettext("The file is not UTF-8 text.")) from None
+        if not text.strip():
+            raise forms.ValidationError(gettext("Choose a file, or paste a document."))
+        if len(text.encode("utf-8", "replace")) > settings.MAX_BODY_BYTES:
+            raise forms.ValidationError(gettext("A document has at most 256 KiB."))
+        return {"document": text}

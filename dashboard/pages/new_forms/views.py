@@ -22,9 +22,9 @@ from dashboard.pages.new_forms.inputs import NewFormForm, NewFromHtmlForm, Paste
 from dashboard.pages.new_forms.pasted_html import PastedPage, read_html
 from dashboard.pages.new_forms.starter_forms import STARTER_FORMS
 from forms_app.actions import change_form, create_form, duplicate_form
+from forms_app.document.bodies import FormChanges, NewForm
 from forms_app.field_definitions import GENERAL_FIELDS
 from forms_app.models import Form
-from forms_app.serializers import FormChanges, NewForm
 from submissions.hosted.controls import Control, controls_of
 from webhooks.models import Receiver
 

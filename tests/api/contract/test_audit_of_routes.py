@@ -65,6 +65,7 @@ DONE: dict[str, Values] = {
     "organization-second-step": demanding_a_second_step,
     "organization-logo": with_a_logo,
     "form-new-html": lambda tenant: confirmed_html(tenant) | {"seen": ""},
+    "form-new-file": lambda _tenant: {"document": '{"name": "New"}', "do": "create"},
     "form-html": confirmed_html,
     "organization-end": lambda tenant: {"typed": tenant.organization.name},
     "form-recipient-ask": lambda tenant: {"recipient": "new@example.com"},

@@ -148,7 +148,8 @@ def test_reply__with_a_web_address_on_a_paid_plan__needs_no_confirmation__and_a_
     tenant.organization.save(update_fields=["plan"])
 
     assert change(api, tenant, form_id, name="Renamed", fields=[*FIELDS, text_field("more")]).status == 200
-    assert refusal(change(api, tenant, form_id, reply={**REPLY, **LINK})) == (
+    assert change(api, tenant, form_id, reply={**REPLY, **LINK}).status == 200  # it is no change
+    assert refusal(change(api, tenant, form_id, reply={**REPLY, **LINK, "enabled": True, "text": "Another text."})) == (
         400,
         [("reply.subject", "link_not_allowed")],
     )

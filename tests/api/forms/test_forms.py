@@ -19,16 +19,37 @@ def record(form: dict[str, Any], service: Application, **values: Any) -> dict[st
     """Return the whole record of a form that was created with only a name."""
     return {
         "id": an_id("frm"),
+        "key": "contact",
         "name": "Contact",
         "status": "draft",
         "isDefault": False,
+        "address": None,
         "fields": [],
         "allowedOrigins": [],
         "redirectUrl": "",
         "successMessage": "",
+        "description": "",
+        "buttonLabel": "",
+        "returnUrl": "",
+        "language": "en",
         "retentionDays": None,
+        "spam": {
+            "minSeconds": 2,
+            "maxLinks": None,
+            "blockedWords": [],
+            "proofOfWork": False,
+            "captcha": None,
+            "siteKey": "",
+            "secret": None,
+        },
         "reply": None,
         "confirmation": False,
+        "recipients": [],
+        "senderName": "",
+        "replyTo": None,
+        "accent": None,
+        "logo": None,
+        "poweredBy": True,
         "submissionCount": 0,
         "url": f"{service.base_url}/f/{form['id']}",
         "createdAt": TIME,
@@ -67,7 +88,7 @@ def test_create__every_value__is_answered_and_read_back(api: Client, service: Ap
     read = api.get(f"/api/forms/{form['id']}", tenant.key)
 
     assert created.status == 201
-    assert created.json() == success(record(form, service, **values, publishedAt=TIME), "Form created.")
+    assert created.json() == success(record(form, service, key="orders", **values, publishedAt=TIME), "Form created.")
     assert (read.status, read.json()) == (200, success(form, "Found."))
 
 
@@ -147,7 +168,13 @@ def test_list__new_organization__holds_its_inbox_alone(api: Client, service: App
     answer = api.get("/api/forms", tenant.key)
 
     inbox = record(
-        {"id": tenant.default_form_id}, service, name="Inbox", status="published", isDefault=True, publishedAt=TIME
+        {"id": tenant.default_form_id},
+        service,
+        key="inbox",
+        name="Inbox",
+        status="published",
+        isDefault=True,
+        publishedAt=TIME,
     )
     assert answer.status == 200
     assert answer.json() == {

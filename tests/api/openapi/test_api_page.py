@@ -1,4 +1,4 @@
-"""docs/api.md: its shell examples, in their order, against the running service."""
+"""docs/api.md: its examples for the shell and those in plain Python, in their order, against the running service."""
 
 import os
 import re
@@ -14,7 +14,13 @@ from tests.support.tenants import make_tenant
 
 pytestmark = pytest.mark.on_sqlite
 
-EXAMPLES = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE | re.DOTALL)
+BY_KEY = "/api/forms/by-key/"  # in Python too; its other programs are excerpts, or need a generated client
+EXAMPLES = [
+    text if language == "sh" else f"FIELDPOST=$FIELDPOST KEY=$KEY python3 - <<'END'\n{text}END\n"
+    for language, text in BLOCKS
+    if language == "sh" or BY_KEY in text
+]
 # An answer that is an error ends the script; the examples do not ask curl for it, so that a reader sees the answer.
 PLAIN = {"PATH": os.environ["PATH"]}  # without FIELDPOST and KEY of the person who runs the tests
 RETRY = 'curl -sS -X POST "$FIELDPOST/api/deliveries/$DELIVERY/retry"'
@@ -42,4 +48,5 @@ def test_examples__of_the_page_in_their_order__get_no_error(
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert "idempotent-replayed: true" in done.stdout.lower()
+    assert "description  -> We answer within a day." in done.stdout
     assert re.search(r"^304$", done.stdout, re.MULTILINE)

@@ -127,7 +127,7 @@ def test_responses__may_get_new_members__but_bodies_are_strict(document: dict[st
         if "requestBody" in operation
         for content in operation["requestBody"]["content"].values()
     }
-    assert strict == bodies - {"SubmissionValues"} | {"NewFormField", "NewFormReply"}
+    assert strict == bodies - {"SubmissionValues"} | {"NewFormField", "NewFormReply", "NewFormRecipient", "NewFormSpam"}
 
 
 def test_webhooks__submission_created__has_its_headers_and_body(document: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from forms_app.models import Form
 from keys.access_keys import issue_key
 from submissions.models import Submission
 from tests.support.deliveries import make_delivery
-from tests.support.tables.permission_table import TABLE, Endpoint
+from tests.support.tables.permission_table import KEY, TABLE, Endpoint
 from tests.support.tenants import Tenant
 from webhooks.models import Receiver
 from webhooks.receivers.destinations import add_destination
@@ -88,9 +88,11 @@ class BodyEndpoint:
 
     def path(self, tenant: Tenant) -> str:
         _, is_of_an_object, rest = self.row.path.partition("{id}")
-        return PATHS[self.row.segment](tenant) + rest if is_of_an_object else self.row.path
+        return PATHS[self.row.segment](tenant) + rest if is_of_an_object else self.row.path.replace("{key}", KEY)
 
 
 # Not uploads: they are multipart, and have their own tests.
-ENDPOINTS = {str(row): BodyEndpoint(row) for row in TABLE if row.method in ("POST", "PATCH") and not row.takes_a_file}
+ENDPOINTS = {
+    str(row): BodyEndpoint(row) for row in TABLE if row.method in ("POST", "PUT", "PATCH") and not row.takes_a_file
+}
 every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)

@@ -25,6 +25,7 @@ RESOURCES = {
     "analytics": "analytics",
     "keys": ADMIN,
 }
+KEY = "contact"  # of the first form that `Tenant.form` makes
 BULK = {"ids": ["{submissions}"], "action": "spam"}
 HOOK = {"formId": "{forms}", "url": "http://127.0.0.1:9/another", "events": ["submission.created"]}
 
@@ -60,7 +61,7 @@ class Endpoint:
 
     def address(self, ids: Mapping[str, str]) -> str:
         own = ids.get(self.segment, "")
-        return self.path.replace("{id}", own).replace("{forms}", ids["forms"])
+        return self.path.replace("{id}", own).replace("{forms}", ids["forms"]).replace("{key}", KEY)
 
     def options(self, ids: Mapping[str, str]) -> dict[str, Any]:
         """Return the options of the test client's request."""
@@ -86,6 +87,8 @@ TABLE = [
     Endpoint("POST", "/api/forms", "forms:write", 201, {"name": "Made"}),
     Endpoint("PATCH", "/api/forms/{id}", "forms:write", 200, {"name": "Renamed"}),
     Endpoint("DELETE", "/api/forms/{id}", "forms:write"),
+    Endpoint("GET", "/api/forms/by-key/{key}", "forms:read"),
+    Endpoint("PUT", "/api/forms/by-key/{key}", "forms:write", 200, {"name": "Renamed"}),
     Endpoint("POST", "/api/forms/{id}/publish", "forms:write"),
     Endpoint("POST", "/api/forms/{id}/unpublish", "forms:write"),
     Endpoint("GET", "/api/submissions", "submissions:read"),
@@ -155,7 +158,7 @@ def filled(value: Any, ids: Mapping[str, str]) -> Any:
 def routed(patterns: list[URLPattern | URLResolver], prefix: str = "/") -> Iterator[tuple[str, str]]:
     """Yield method and path of everything under /api/ that the URL configuration routes, HEAD and OPTIONS apart."""
     for pattern in patterns:
-        path = prefix + str(pattern.pattern).replace("<str:id>", "{id}")
+        path = prefix + str(pattern.pattern).replace("<str:id>", "{id}").replace("<str:key>", "{key}")
         if isinstance(pattern, URLResolver):
             yield from routed(pattern.url_patterns, path)
         elif path.startswith("/api/") and view_class(pattern) is not UnknownPath:

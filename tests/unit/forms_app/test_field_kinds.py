@@ -9,9 +9,9 @@ import pytest
 
 from config.api.serializers import validate
 from dashboard.html_forms.fields import FieldRow, change_rows
+from forms_app.document.bodies import FormChanges
 from forms_app.field_kinds import KINDS, Check, FieldKind, FieldType, find_kind, kind_of
 from forms_app.models import Form
-from forms_app.serializers import FormChanges
 from forms_app.snippets import example_values, plain_html
 from forms_app.validation import check_values
 from keys.models import Organization
