@@ -24,6 +24,7 @@ from dashboard.pages import (
     refusals,
 )
 from dashboard.pages.laptop_mails import views as laptop_mails
+from dashboard.pages.new_forms import from_file as new_forms_from_files
 from dashboard.pages.new_forms import views as new_forms
 from dashboard.pages.overview import form as form_overview
 from dashboard.pages.overview import organization as overview
@@ -37,7 +38,8 @@ in_organization = [
     for module in (
         overview,
         find,
-        new_forms,  # before forms, whose addresses match any last segment
+        new_forms_from_files,  # these two before forms, whose addresses match any last segment
+        new_forms,
         forms,
         form_overview,
         form_builder,

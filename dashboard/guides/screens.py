@@ -10,6 +10,7 @@ PARTS = {
     "find": "search-and-keys",
     "form-new-html": "fields-from-html",
     "form-html": "fields-from-html",
+    "form-new-file": "forms-from-files",
     "form": "a-form",
     "form-archive": "a-form",
     "form-erase": "a-form",

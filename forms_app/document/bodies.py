@@ -291,7 +291,7 @@ STAYS = ("status", "address", "notification_recipients", "reply_to")
 
 @ruled(properties=_RULES)
 class NewFormDocument(FormChanges):
-    """What a form is to be. Members that are left out get their defaults, but for those that say otherwise."""
+    """The whole form as it is to be. Members that are left out get their defaults, but for those that say otherwise."""
 
     texts = MEMBER_TEXTS | {
         "key": "That of the path, if it is sent.",

@@ -19,7 +19,7 @@ from keys.models import Organization
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Put:
-    """What a document did to a form, or would do. `document` and `changes`: as the caller may see them."""
+    """The effect of a document on a form, made or only tried. `document` and `changes`: as the caller may see them."""
 
     form: Form
     is_new: bool

@@ -1,4 +1,4 @@
-"""What differs between two documents of a form, for a dry run and for the audit trail (docs/contract.md 4.17)."""
+"""The differences between two documents of a form, for a dry run and for the audit trail (docs/contract.md 4.17)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What some callers may not set in a form: recipients without `webhooks:write`, and what the plan lacks."""
+"""Members that some callers may not set: recipients without `webhooks:write`, and those that the plan lacks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -126,7 +126,7 @@ class FormRecord(NamesFields):
 
 
 class FormDocument(FormRecord):
-    """What a form is: its record without what the service decides."""
+    """A whole form: its record without what the service decides."""
 
     texts = FormRecord.texts
 
@@ -149,7 +149,7 @@ class FormChangeRecord(NamesFields):
 
 
 class FormDryRun(serializers.Serializer[Any]):
-    """What a document would change."""
+    """The changes that a document would make."""
 
     texts = {"changes": "What would change; empty for nothing.", "document": "The form as it would be."}
     changes = FormChangeRecord(many=True)
@@ -175,5 +175,5 @@ def document_of(form: Form, *, hides: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def etag_of_form(form: Form) -> str:
-    """Return the ETag of a form's document, whoever asks."""
+    """Return the ETag of a form's whole document, the same for every caller."""
     return etag_of(JSONRenderer().render(document_of(form)))

@@ -76,7 +76,7 @@ def events(tenant: Tenant) -> list[tuple[str, Any]]:
 
 
 def test_members__of_bodies_and_record__are_the_same() -> None:
-    """What can be set is read back, and what is read is set or decided by the service."""
+    """All that can be set is read back; all that is read can be set, or is decided by the service."""
     assert FormRecord().fields.keys() - NOT_IN_DOCUMENT == FormChanges().fields.keys() | {"status"}
     assert VALUES.keys() == FormChanges().fields.keys()
 
