@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 SIZE = 256 * 1024  # characters: the largest body
-SIZES = (SIZE // 16, SIZE)  # a pattern that takes minutes for all of it is found with the first part
+FIRST_PART = 16  # of a size: a pattern that takes minutes for all of it is found with the first sixteenth
 MOST = 10  # times the harmless one's cost
 TRIES = 5
 MOST_TRIES = 25  # of an input that seems too expensive: the machine may have been busy
@@ -51,37 +51,40 @@ def cost(call: Call, given: Any) -> float:
     return seconds
 
 
-def reading(tries: int) -> float:
-    """Return the seconds that finding the words of SIZE takes, the least of some tries."""
-    text = fill("a sentence ")
+def reading(size: int, tries: int) -> float:
+    """Return the seconds that finding the words of so many characters takes, the least of some tries."""
+    text = fill("a sentence ", size=size)
     return min(cost(PLAIN.findall, text) for _ in range(tries))
 
 
 @functools.cache
-def always_allowed() -> float:
+def always_allowed(size: int) -> float:
     """Return the seconds that every hostile input may cost, whatever the harmless one does; measured once."""
-    return MOST * reading(MOST_TRIES)
+    return MOST * reading(size, MOST_TRIES)
 
 
-def allowed(call: Call, harmless: Any) -> float:
+def allowed(call: Call, harmless: Any, size: int) -> float:
     """Return the seconds that a hostile input may cost: ten times those of a harmless one, or of finding words."""
-    return MOST * max(reading(TRIES), min(cost(call, harmless) for _ in range(TRIES)))
+    return MOST * max(reading(size, TRIES), min(cost(call, harmless) for _ in range(TRIES)))
 
 
-def too_expensive(call: Call, harmless: Any, hostile: Callable[[int], Iterable[Any]]) -> str:
+def too_expensive(
+    call: Call, harmless: Any, hostile: Callable[[int], Iterable[Any]], most_characters: int = SIZE
+) -> str:
     """
     Return a description of the first input that costs more than its size; "" for none.
 
-    `hostile` returns the inputs of a size. Each gets some tries, since another program can disturb one. The harmless
-    input is tried only when one costs more than is allowed in any case.
+    `hostile` returns the inputs of a size; `harmless` is one of `most_characters`. Each gets some tries, since another
+    program can disturb one. The harmless input is tried only when one costs more than is allowed in any case.
     """
-    most = always_allowed()
+    most = always_allowed(most_characters)
+    cost(call, harmless)  # the first call may import something
     is_least = True
-    for size in SIZES:
+    for size in (most_characters // FIRST_PART, most_characters):
         for given in hostile(size):
             seconds = cost(call, given)
             if seconds > most and is_least:
-                most, is_least = max(most, allowed(call, harmless)), False
+                most, is_least = max(most, allowed(call, harmless, most_characters)), False
             tries = 1
             while seconds > most and tries < MOST_TRIES and seconds < 20 * most:
                 seconds = min(seconds, cost(call, given))
