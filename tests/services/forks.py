@@ -25,9 +25,14 @@ PROCESSES = multiprocessing.get_context("spawn") if IS_MEASURED else multiproces
 READ_AT_START = ("PYTHON", "LD_", "MALLOC_")  # of Python, the linker and the C library, too late for a fork
 # What takes long and can be imported without settings.
 PACKAGES = [
-    *("allauth.account.signals", "altcha", "celery.apps.worker", "celery.bin.celery", "django.test.signals"),
-    *("drf_spectacular.utils", "environ", "fido2.server", "jsonschema", "kombu.transport.redis", "markdown_it"),
-    *("psycopg", "requests", "structlog", "uvicorn.protocols.http.httptools_impl", "zxcvbn"),
+    *("allauth.account.signals", "altcha", "celery.apps.worker", "celery.bin.celery"),
+    *("django.contrib.admin.decorators", "django.contrib.humanize.templatetags.humanize"),
+    *("django.db.backends.sqlite3.base", "django.db.migrations.autodetector"),
+    *("django.test.signals", "django_filters.exceptions"),
+    *("drf_spectacular.utils", "environ", "fido2.server", "jsonschema", "kombu.transport.redis", "lxml.etree"),
+    *("markdown_it", "PIL.ImageOps", "psycopg", "python_multipart", "requests", "structlog"),
+    *("uvicorn.protocols.http.httptools_impl", "webencodings", "zxcvbn"),
+    "tests.services.frozen",  # last: what is imported by now stays, and each collection would walk it
 ]
 _polling = threading.Lock()  # to start a process polls all others, and only one may read its status
 
