@@ -2,6 +2,7 @@
 
 import importlib.util
 import ipaddress
+import re
 from collections.abc import Iterator
 from urllib.parse import quote, urlsplit
 
@@ -23,6 +24,7 @@ CHOICES = {
     "ORGANIZATIONS": ("open", "operators"),
     "OIDC_DEFAULT_ROLE": ("member", "admin", "owner"),
 }
+HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")  # gunicorn drops names with other characters, WSGI merges `_` with `-`
 SHORTEST_LEASE_SECONDS = 5
 POSTGRESQL = ("postgres://", "postgresql://", "psql://", "pgsql://")
 
@@ -190,6 +192,30 @@ def check_events_url(**_arguments: object) -> Iterator[CheckMessage]:
         hint = "Route https://…/events to EVENTS_PORT and set EVENTS_URL to it."
         message = "EVENTS_URL is plain http while PUBLIC_URL is https: submissions will not appear live."
         yield checks.Warning(message, hint=hint, id="fieldpost.W004")
+
+
+@register(TAG)
+def check_remote_user(**_arguments: object) -> Iterator[CheckMessage]:
+    """The header decides who is logged in, so it must be known who may send it."""
+    name = settings.REMOTE_USER_HEADER
+    if not name:
+        return
+    if not HEADER_NAME.fullmatch(name):
+        hint = "Write it like Remote-Email, with letters, digits and hyphens."
+        yield Error(f"REMOTE_USER_HEADER is not a name of a header: {name}", hint=hint, id="fieldpost.E037")
+    hint = "List the addresses from which your proxies connect, like 127.0.0.1/32,10.0.0.5/32."
+    if not settings.TRUSTED_PROXIES:
+        message = "REMOTE_USER_HEADER is set, and TRUSTED_PROXIES is empty."
+        yield Error(message, hint=hint, id="fieldpost.E038")
+    for network in settings.TRUSTED_PROXIES:
+        try:
+            is_everybody = ipaddress.ip_network(network).prefixlen == 0
+        except ValueError:
+            yield Error(f"TRUSTED_PROXIES: {network!r} is not a network.", hint=hint, id="fieldpost.E039")
+            continue
+        if is_everybody:
+            message = f"TRUSTED_PROXIES: {network} is everybody, who could log in as anybody."
+            yield Error(message, hint=hint, id="fieldpost.E040")
 
 
 @register(TAG)

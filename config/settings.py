@@ -102,6 +102,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "dashboard.frame.limits.middleware.AccountLimits",
     "csp.middleware.CSPMiddleware",
+    "dashboard.accounts.remote_user.RemoteUserMiddleware",  # answers itself, so all others are around it
 ]
 
 TEMPLATES = [
@@ -248,6 +249,8 @@ ORGANIZATIONS = env.str("ORGANIZATIONS", default="open")  # open or operators: w
 # Of people whom an OpenID provider or a proxy has logged in, and who have no account yet.
 OIDC_ORGANIZATION = env.str("OIDC_ORGANIZATION", default="")  # the slug of the one that they join without invitation
 OIDC_DEFAULT_ROLE = env.str("OIDC_DEFAULT_ROLE", default="member")  # there, if nothing is said about it
+REMOTE_USER_HEADER = env.str("REMOTE_USER_HEADER", default="")  # with the address of whom a proxy has logged in
+TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=[])  # networks of peers whose REMOTE_USER_HEADER counts
 
 # Access keys ---------------------------------------------------------------------------------------------------------
 ACCESS_KEY_PREFIX = env.str("ACCESS_KEY_PREFIX", default="fp")
@@ -300,6 +303,7 @@ ACCOUNT_RATE_LIMITS = {
     "login_doubt_address": "10/m/ip",
     "login_doubt_account": "20/h/key",
     "login_proof_code": "3/h/key",
+    "step_up_code": "5/h/key",
     "confirm_email": "3/m/key,20/h/key",  # codes mailed to one address
 }
 ACCOUNT_FORMS = {

@@ -49,6 +49,7 @@ urlpatterns = [
     path("account/", include("dashboard.accounts.login_link")),  # before allauth's own, like the next
     path("account/", include("dashboard.accounts.oidc.urls")),
     path("account/", include("dashboard.accounts.passkey_login")),
+    path("account/", include("dashboard.accounts.mailed_step_up")),
     path("account/", include("allauth.urls")),
     re_path(r"^(?:dashboard|account)(?:/.*)?$", to_canonical),
     path("admin/", include(operators)),

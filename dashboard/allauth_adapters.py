@@ -29,7 +29,9 @@ from dashboard.accounts.devices import device_name, is_known, remember_device, t
 from dashboard.accounts.fresh_login import is_fresh, note_login
 from dashboard.accounts.languages import language_now
 from dashboard.accounts.login_proof import forget_failures, note_failure
+from dashboard.accounts.mailed_step_up import mailed_step_up
 from dashboard.accounts.oidc.step_up import methods_with_issuer
+from dashboard.accounts.remote_user import began_with
 from dashboard.installation import is_open
 from dashboard.opened_invitation import opened_invitation_page
 from keys.audit.accounts import note_ended_sessions
@@ -103,9 +105,19 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def get_reauthentication_methods(self, user: User) -> list[dict[str, str]]:
-        """Return allauth's, without the password where nobody has one, and the issuer of single sign-on."""
+        """
+        Return allauth's, without the password where nobody has one, and the issuer of single sign-on.
+
+        A session that a proxy's header began asks neither for a password nor there; who has nothing else gets a mail.
+        """
         methods: list[dict[str, str]] = super().get_reauthentication_methods(user)
-        return methods_with_issuer(user, methods) if settings.OIDC_ISSUER and user.is_authenticated else methods
+        if not user.is_authenticated:
+            return methods
+        if settings.OIDC_ISSUER:
+            methods = methods_with_issuer(user, methods)
+        if began_with(context.request):
+            methods = [each for each in methods if each["id"] not in ("reauthenticate", "oidc")]
+        return methods or [mailed_step_up()]
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         """Return the page of an opened invitation, if there is one: the address is verified by now."""

@@ -23,10 +23,9 @@ def check_organization_of_new_people(
         is_there, has_people = Organization.objects.filter(slug=slug).exists(), User.objects.exists()
     except DatabaseError:  # it has no tables yet, or is away: others say so
         return
-    if not is_there:
-        message = f"OIDC_ORGANIZATION: there is no organization {slug!r}."
-        hint = (
-            "Set it to the part of its address after /dashboard/o/, or remove it: new people need an invitation then."
-        )
-        severity, number = (Error, "fieldpost.E031") if has_people else (checks.Warning, "fieldpost.W009")
-        yield severity(message, hint=hint, id=number)
+    message = f"OIDC_ORGANIZATION: there is no organization {slug!r}."
+    hint = "Set it to the part of its address after /dashboard/o/, or remove it: new people need an invitation then."
+    if not is_there and has_people:
+        yield Error(message, hint=hint, id="fieldpost.E031")
+    elif not is_there:
+        yield checks.Warning(message, hint=hint, id="fieldpost.W009")

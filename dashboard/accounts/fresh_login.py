@@ -15,6 +15,7 @@ from allauth.core.exceptions import ReauthenticationRequired
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
+from dashboard.accounts.remote_user import began_with
 from dashboard.accounts.session_store import LOGGED_IN_AT
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -28,9 +29,14 @@ def note_login(request: HttpRequest) -> None:
 
 
 def is_fresh(request: HttpRequest) -> bool:
-    """Return whether the user logged in, or entered a password, code or passkey, a few minutes ago."""
-    proofs = [request.session.get(LOGGED_IN_AT, 0.0)]
-    proofs += [each["at"] for each in get_authentication_records(request, request.user) if each.get("reauthenticated")]
+    """
+    Return whether the user logged in, or entered a password, code or passkey, a few minutes ago.
+
+    A login by the header of a proxy needs nobody at the keyboard, and happens again whenever the session is dropped.
+    """
+    proofs = [0.0 if began_with(request) else request.session.get(LOGGED_IN_AT, 0.0)]
+    records = get_authentication_records(request, request.user)
+    proofs += [each["at"] for each in records if each.get("reauthenticated") or each["method"] == "mfa"]
     return bool(time.time() - max(proofs) < settings.ACCOUNT_REAUTHENTICATION_TIMEOUT)
 
 

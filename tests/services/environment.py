@@ -30,7 +30,16 @@ PAUSES = {
 
 # Settings of a developer's shell, which must not reach a test (docs/contract.md 8.4).
 OUR_NAMES = {
-    *("DEBUG", "DEMO", "ALLOWED_HOSTS", "PUBLIC_URL", "PORT", "WEB_CONCURRENCY", "TRUSTED_PROXY_COUNT"),
+    *(
+        "DEBUG",
+        "DEMO",
+        "ALLOWED_HOSTS",
+        "PUBLIC_URL",
+        "PORT",
+        "WEB_CONCURRENCY",
+        "TRUSTED_PROXY_COUNT",
+        "TRUSTED_PROXIES",
+    ),
     *("DATA_DIR", "LOG_LEVEL", "SENTRY_DSN", "ACCESS_KEY_PREFIX", "CONN_MAX_AGE", "DEFAULT_FROM_EMAIL"),
     *("DJANGO_SETTINGS_MODULE", "FIELDPOST_ROLE"),
     *("PAGES_URL", "SECURITY_CONTACT", "SIGN_UP", "DEFAULT_PLAN", "ORGANIZATIONS"),
@@ -50,6 +59,7 @@ OUR_PREFIXES = (
         "HELD_",
         "OIDC_",
         "READER_",
+        "REMOTE_",
         "SCAN_",
         "WEBHOOK_",
         "WEB_MAX_",

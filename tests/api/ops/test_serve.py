@@ -104,6 +104,23 @@ def test_serve__demo_on_another_host_than_loopback__does_not_start(tmp_path: Pat
 
 
 @pytest.mark.on_sqlite
+def test_serve__organization_of_new_people_missing__does_not_start(tmp_path: Path) -> None:
+    environment = service_environment(data_dir=tmp_path, extra={"OIDC_ORGANIZATION": "acne"})
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [*SERVE[:-1], *arguments]
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+
+    assert run("migrate", "--verbosity", "0").returncode == 0
+    nobody = run("check", "--database", "default")
+    assert (nobody.returncode, "fieldpost.W009" in nobody.stderr) == (0, True)
+    assert run("create_organization", "Acme", "--owner", "ada@example.com").returncode == 0
+    for command in (["check", "--database", "default"], ["migrate"], ["serve"]):
+        refused = run(*command)
+        assert (refused.returncode, "there is no organization 'acne'" in refused.stderr) == (1, True), command
+
+
+@pytest.mark.on_sqlite
 def test_serve__port_taken__says_so_and_ends(service: Application, tmp_path: Path) -> None:
     taken = {"PORT": service.environment["PORT"]}
     environment = service_environment(data_dir=tmp_path, extra=taken)
