@@ -23,6 +23,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("submissions.reading.analytics")),
     path("", include("keys.views")),
     path("", include("forms_app.views")),
+    path("", include("forms_app.logo_views")),
     path("", include("webhooks.views")),
     path("", include("webhooks.receivers.views")),
     path("schema", public_document(OpenApiDocument.as_view()), name="schema"),

@@ -18,7 +18,7 @@ from forms_app.document.differences import Difference, differences
 from forms_app.document.records import document_of
 from forms_app.document.spam import protect
 from forms_app.form_keys import DEFAULT_FORM_KEY, free_key
-from forms_app.models import Form
+from forms_app.models import Form, FormLogo
 from forms_app.spam_protection import SpamProtection
 from forms_app.texts.replies import Reply, refuse_answers, refuse_links
 from keys.audit import record_event
@@ -141,13 +141,16 @@ def duplicate_form(form: Form) -> Form:
     """
     if form.blocked_at:
         raise Conflict(gettext(FORM_BLOCKED))
-    values: Any = {name: getattr(form, name) for name in settable_columns() - NOT_COPIED}
+    values: Any = {name: getattr(form, name) for name in (settable_columns() | {"logo_name"}) - NOT_COPIED}
     values["notification_recipients"] = [one.address for one in standings(form) if one.state == State.MEMBER]
     values["reply_to"] = form.reply_to if form.reply_to in values["notification_recipients"] else ""
     with transaction.atomic():
         Organization.objects.select_for_update(no_key=True).get(pk=form.organization_id)  # so that names differ
         name = _name_of_copy(form)
-        return create_form(organization=form.organization, name=name, copy_of=str(form), **values)
+        copy = create_form(organization=form.organization, name=name, copy_of=str(form), **values)
+        for logo in FormLogo.objects.filter(form=form):
+            FormLogo.objects.create(form=copy, name=logo.name, png=logo.png)
+        return copy
 
 
 def _name_of_copy(form: Form) -> str:
@@ -176,7 +179,7 @@ def change_form(form: Form, *, seen: str | None = None, **values: Unpack[FormVal
     _check_names(values)
     with transaction.atomic():
         form = still_there(Form.objects.select_for_update(no_key=True), form.pk)
-        _refuse_archived(form)
+        refuse_archived(form)
         if seen is not None and seen != format_time(form.updated_at):
             raise StaleForm
         if form.is_default and any(field["required"] for field in values.get("fields", [])):
@@ -266,7 +269,7 @@ def archive_form(form: Form) -> Form:
 def _move(form: Form, status: str, *, again: bool = False) -> Form:
     with transaction.atomic():
         form = still_there(Form.objects.select_for_update(no_key=True), form.pk)
-        _refuse_archived(form)
+        refuse_archived(form)
         if form.status == status:
             return form
         form.status = status
@@ -301,6 +304,7 @@ def _refuse_too_many(form: Form) -> None:
         raise Conflict(text % {"most": f"{most:,}"})
 
 
-def _refuse_archived(form: Form) -> None:
+def refuse_archived(form: Form) -> None:
+    """Raise Conflict for an archived form."""
     if form.status == STATES.ARCHIVED:
         raise Conflict(gettext("This form is archived and can no longer be changed. Create a new one."))

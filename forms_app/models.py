@@ -14,7 +14,9 @@ from django.utils.translation import gettext_lazy
 from config.base.ids import Prefix, encode_id, new_id
 from config.base.times import now
 from config.migration_operations.random_text import RandomText
+from keys.branding.brand import Brand, brand_of
 from keys.models import Organization
+from keys.plans import Plan
 
 # Characters of the texts of a hosted page.
 MAX_DESCRIPTION = 1000
@@ -186,6 +188,16 @@ class Form(models.Model):
     @property
     def public_id(self) -> str:
         return encode_id(Prefix.FORM, self.id)
+
+    @property
+    def brand(self) -> Brand:
+        """The accent and logo of its pages and of mails to its submitters: its own, else the organization's."""
+        return brand_of(self.organization, accent=self.accent, logo_name=self.logo_name)
+
+    @property
+    def names_service(self) -> bool:
+        """Return whether its pages say who runs them; on Free they always do, whatever was set on another plan."""
+        return self.powered_by or self.organization.plan == Plan.FREE
 
     @property
     def segment(self) -> str:

@@ -85,7 +85,8 @@ class RenderedMail:
     """
     A mail whose texts are ready. `html` may be empty.
 
-    `stop_url`: where its recipient ends such mails. `is_reply`: it answers a submission of its recipient.
+    `stop_url`: where its recipient ends such mails. `is_reply`: it answers a submission of its recipient; then it may
+    come from a `sender`, a name before that of the service, with answers to `reply_to`.
     """
 
     subject: str
@@ -93,11 +94,15 @@ class RenderedMail:
     html: str = ""
     stop_url: str = ""
     is_reply: bool = False
+    sender: str = ""
+    reply_to: str = ""
 
 
 def rendered_message(mail: RenderedMail) -> str:
     """Return the body of a mail that was rendered where it was asked for: `{subject, text, html}`, and its options."""
-    options = {"stopUrl": mail.stop_url, "isReply": mail.is_reply} if mail.is_reply else {}
+    options: dict[str, Any] = {}
+    if mail.is_reply:
+        options = {"stopUrl": mail.stop_url, "isReply": True, "sender": mail.sender, "replyTo": mail.reply_to}
     return dump_json({"subject": mail.subject, "text": mail.text, "html": mail.html, **options})
 
 

@@ -209,6 +209,20 @@ def _read_any_body(request: HttpRequest) -> bytes:
     return request.body
 
 
+def read_bytes(request: HttpRequest, *, most: int, too_large: str) -> bytes:
+    """
+    Return a body that is a file, of any media type. `too_large`: the message of PayloadTooLarge.
+
+    It may be larger than MAX_BODY_BYTES, and is cut where the line was: its reader has to notice that.
+    """
+    body = request.read(most + 1)  # not `request.body`, which is for small ones
+    if len(body) > most:
+        raise PayloadTooLarge(too_large)
+    if body:
+        refuse_compressed(request)
+    return body
+
+
 def read_json(
     request: HttpRequest, *, required: bool = True, numbers_as_text: bool = False
 ) -> tuple[bytes, dict[str, Any]]:

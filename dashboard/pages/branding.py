@@ -50,7 +50,7 @@ def preview(request: MemberRequest, form_id: str) -> HttpResponse:
     if request.GET.get("language") in dict(settings.LANGUAGES):
         form.language = request.GET["language"]
     with suppress(KeyError, UnfitColor):  # it is shown with the saved one
-        form.organization.accent = check_accent(request.GET["accent"])
+        form.accent = check_accent(request.GET["accent"])
     return pages.preview(request, form, is_thanks=request.GET.get("show") == "thanks")
 
 

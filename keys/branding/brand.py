@@ -1,4 +1,4 @@
-"""The brand of an organization as pages and mails show it: accent, logo, name."""
+"""The brand of an organization, or of one of its forms, as pages and mails show it: accent, logo, name."""
 
 import base64
 import dataclasses
@@ -51,9 +51,9 @@ class Brand:
         return f"'sha256-{base64.b64encode(digest).decode()}'" if self.style else ""
 
 
-def brand_of(organization: Organization) -> Brand:
-    """Return the brand of an organization. Costs no query."""
-    return Brand(organization.name, organization.accent, _shown(organization.logo_name))
+def brand_of(organization: Organization, *, accent: str = "", logo_name: str = "") -> Brand:
+    """Return the brand of an organization, with what one of its forms has instead. Costs no query."""
+    return Brand(organization.name, accent or organization.accent, _shown(logo_name or organization.logo_name))
 
 
 def _shown(name: str) -> dict[str, str | int] | None:

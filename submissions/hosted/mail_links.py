@@ -21,6 +21,7 @@ from forms_app.consent.opt_outs import Link, find_link, opt_in, opt_out
 from forms_app.consent.recipients import LinkInvalid
 from forms_app.models import ENGLISH
 from forms_app.texts.replies import confirmation_lines, name_for_submitters
+from keys.branding.brand import brand_of
 from keys.models import Organization
 from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.hosted import pages
@@ -59,7 +60,8 @@ def _show(request: HttpRequest, question: Consent, *, is_confirmed: bool) -> Htt
         "days": KEPT_UNCONFIRMED.days,
         "is_confirmed": is_confirmed,
     }
-    return pages.of_mail(request, "hosted/confirm.html", context, language=form.language, owner=form.organization)
+    context["hides_service"] = not form.names_service
+    return pages.of_mail(request, "hosted/confirm.html", context, language=form.language, brand=form.brand)
 
 
 @csrf_exempt
@@ -86,7 +88,7 @@ def _no_mails(request: HttpRequest, link: Link, *, is_resumed: bool) -> HttpResp
         "is_stopped": link.is_used,
         "is_resumed": is_resumed,
     }
-    return pages.of_mail(request, "hosted/no_mails.html", context, language=language, owner=link.organization)
+    return pages.of_mail(request, "hosted/no_mails.html", context, language=language, brand=brand_of(link.organization))
 
 
 def shown_name(organization: Organization) -> str:

@@ -19,8 +19,7 @@ from forms_app.field_definitions import GENERAL_FIELDS, PAGE_CONTROL_FIELDS, is_
 from forms_app.file_fields.entries import has_files
 from forms_app.models import Form
 from forms_app.spam_protection import Captcha, SpamProtection
-from keys.branding.brand import brand_of
-from keys.models import Organization
+from keys.branding.brand import Brand
 from submissions.hosted import stamps
 from submissions.hosted.controls import as_list, controls_of
 from submissions.hosted.page_texts import put_for_visitors
@@ -148,7 +147,7 @@ def preview(request: HttpRequest, form: Form, *, is_thanks: bool) -> HttpRespons
     response = _render(request, form, template, {**context, "proof_of_work": False, "captcha": None})
     # It keeps its origin, which its style sheet is of.
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src 'self'{_style_source(form.organization)}; img-src 'self'; form-action 'none'; "
+        f"default-src 'none'; style-src 'self'{_style_source(form.brand)}; img-src 'self'; form-action 'none'; "
         "base-uri 'none'; frame-ancestors 'self'; sandbox allow-same-origin"
     )
     response.headers["X-Frame-Options"] = "SAMEORIGIN"
@@ -188,12 +187,12 @@ def of_mail(
     context: dict[str, Any],
     *,
     language: str,
-    owner: Organization | None = None,
+    brand: Brand | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """Show the page of a link in a mail, in the look of `owner`. Nobody may frame it."""
+    """Show the page of a link in a mail, in the look of `brand`. Nobody may frame it."""
     with translation.override(language):
-        response = _render(request, None, template, context, status=status, owner=owner)
+        response = _render(request, None, template, context, status=status, brand=brand)
     response.headers["Content-Language"] = language
     return response
 
@@ -225,21 +224,21 @@ def _render(
     failure: ApiError | None = None,
     *,
     status: int = 200,
-    owner: Organization | None = None,
+    brand: Brand | None = None,
 ) -> HttpResponse:
-    owner = form.organization if form else owner
-    context |= {"form": form, "brand": brand_of(owner) if owner else None}
+    brand = form.brand if form else brand
+    context = {"hides_service": form is not None and not form.names_service, **context, "form": form, "brand": brand}
     response = render(request, template, context, status=failure.status if failure else status)
     for name, value in (failure.headers if failure else {}).items():
         response.headers[name] = value
     response.headers["Cache-Control"] = "no-store"  # it holds a stamp, and perhaps what a visitor typed
-    response.headers["Content-Security-Policy"] = _policy(form, owner, context.get("captcha"))
+    response.headers["Content-Security-Policy"] = _policy(form, brand, context.get("captcha"))
     if form and form.allowed_origins:
         response.xframe_options_exempt = True  # frame-ancestors decides
     return response
 
 
-def _policy(form: Form | None, owner: Organization | None, captcha: Provider | None) -> str:
+def _policy(form: Form | None, brand: Brand | None, captcha: Provider | None) -> str:
     """
     Return the page's Content-Security-Policy.
 
@@ -248,7 +247,7 @@ def _policy(form: Form | None, owner: Organization | None, captcha: Provider | N
     provider = f" {captcha.sources}" if captcha else ""
     directives = [
         "default-src 'none'",
-        f"style-src 'self'{_style_source(owner)}{provider}",
+        f"style-src 'self'{_style_source(brand)}{provider}",
         "img-src 'self'",
         f"script-src 'self'{provider}",
         f"connect-src 'self'{provider}",
@@ -261,7 +260,7 @@ def _policy(form: Form | None, owner: Organization | None, captcha: Provider | N
     return "; ".join(directives)
 
 
-def _style_source(owner: Organization | None) -> str:
+def _style_source(brand: Brand | None) -> str:
     """Return the source of the accent, which is in the page: the first paint would wait for a separate sheet."""
-    source = brand_of(owner).style_source if owner else ""
+    source = brand.style_source if brand else ""
     return f" {source}" if source else ""

@@ -63,7 +63,14 @@ def render_notice(body: dict[str, Any], **envelope: Any) -> Mail:
 def render_stored(body: dict[str, Any], **envelope: Any) -> Mail:
     """Return a mail whose texts were rendered where it was asked for: `{subject, text, html}`, and its options."""
     texts = {name: body[name] for name in ("subject", "text", "html")}
-    return Mail(**texts, stop_url=body.get("stopUrl", ""), is_reply=body.get("isReply", False), **envelope)
+    return Mail(
+        **texts,
+        stop_url=body.get("stopUrl", ""),
+        is_reply=body.get("isReply", False),
+        sender=body.get("sender", ""),  # those of an earlier release have none
+        reply_to=body.get("replyTo", ""),
+        **envelope,
+    )
 
 
 def render_submission(

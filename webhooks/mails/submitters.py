@@ -24,13 +24,14 @@ from config.api.errors import Conflict
 from config.api.ratelimit import take_share
 from config.base.database import database_now
 from config.base.ids import new_id
+from config.base.text import name_for_strangers
 from config.base.times import format_time, now
 from forms_app.consent.addresses import is_of_a_program, is_single_address, mailbox_digest, mailbox_of
 from forms_app.consent.opt_outs import opt_out_url, opted_out_among
+from forms_app.consent.recipients import mailable
 from forms_app.models import Form
 from forms_app.snippets import test_values
 from forms_app.texts.replies import Filled, Reply, confirmation_lines, email_fields, fill_reply, name_for_submitters
-from keys.branding.brand import brand_of
 from keys.models import Organization
 from keys.notices import notify_owners
 from keys.plans import Plan
@@ -244,7 +245,7 @@ def render_reply(form: Form, filled: Filled, address: str) -> RenderedMail:
     subject = filled.subject or gettext("Your message to %(organization)s") % {
         "organization": shown_organization_name(form)
     }
-    return _rendered(subject, "mail/reply", context)
+    return _rendered(form, subject, "mail/reply", context)
 
 
 def _question(submission: Submission, address: str) -> RenderedMail:
@@ -267,23 +268,26 @@ def _question(submission: Submission, address: str) -> RenderedMail:
         "days": KEPT_UNCONFIRMED.days,
         **_frame(form, address),
     }
-    return _rendered(subject, "mail/confirm_submission", context)
+    return _rendered(form, subject, "mail/confirm_submission", context)
 
 
 def _frame(form: Form, address: str) -> dict[str, object]:
     return {
-        "brand": brand_of(form.organization),
+        "brand": form.brand,
         "pages_url": settings.PAGES_URL or settings.PUBLIC_URL,
         "form_name": name_for_submitters(form.name),
         "stop_url": opt_out_url(form.organization_id, address, form.language),
     }
 
 
-def _rendered(subject: str, template: str, context: dict[str, object]) -> RenderedMail:
+def _rendered(form: Form, subject: str, template: str, context: dict[str, object]) -> RenderedMail:
+    answers_go = form.reply_to and form.reply_to in mailable([form])[form.pk]  # while that recipient gets mails
     return RenderedMail(
         subject,
         render_to_string(f"{template}.txt", context),
         render_to_string(f"{template}.html", {"subject": subject, **context}),
         stop_url=str(context["stop_url"]),
         is_reply=True,
+        sender=name_for_strangers(form.sender_name, ""),
+        reply_to=form.reply_to if answers_go else "",
     )

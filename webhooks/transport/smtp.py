@@ -15,6 +15,7 @@ import threading
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from email.utils import formataddr, parseaddr
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,6 +34,7 @@ from webhooks.transport.useless_server import log_useless_server
 MAX_SECONDS = 30.0  # for everything; EMAIL_TIMEOUT starts again at every socket operation
 QUIT_SECONDS = 1.0  # the mail is accepted by then, so there is no reason to wait for the answer to QUIT
 MAX_SUBJECT_CHARACTERS = 200
+NAMELESS_SERVICE = "Fieldpost"  # where DEFAULT_FROM_EMAIL is an address without a name
 # Attempts at a recipient whom the server refuses with 5xx. A relay that refuses everybody for some minutes loses no
 # mail, and an unknown mailbox is soon final.
 RECIPIENT_TRIES = 4
@@ -55,7 +57,8 @@ class Mail:
 
     `subject` and `reply_to` may be any text: sending collapses the subject to one line and drops an invalid address.
     Without `html` the mail is plain text. `stop_url`: where the recipient ends such mails, by a POST too (RFC 8058).
-    `spam_url`: where they mark its submission. `is_reply`: it answers a submission of its recipient.
+    `spam_url`: where they mark its submission. `is_reply`: it answers a submission of its recipient. `sender`: a name
+    before that of the service, which any mail is from.
     """
 
     to: str
@@ -67,6 +70,7 @@ class Mail:
     stop_url: str = ""
     spam_url: str = ""
     is_reply: bool = False
+    sender: str = ""
 
 
 def message_id_for(delivery_id: str) -> str:
@@ -132,6 +136,7 @@ def _message(mail: Mail) -> EmailMultiAlternatives:
     message = EmailMultiAlternatives(
         subject=one_line(mail.subject),
         body=mail.text,
+        from_email=_from(mail),
         to=[mail.to],
         reply_to=[mail.reply_to] if is_single_address(mail.reply_to) else [],
         headers=_headers(mail),
@@ -139,6 +144,14 @@ def _message(mail: Mail) -> EmailMultiAlternatives:
     if mail.html:
         message.attach_alternative(mail.html, "text/html")
     return message
+
+
+def _from(mail: Mail) -> str:
+    """Return the From header: `"Ann's Bakery via Fieldpost" <fieldpost@example.com>`."""
+    if not mail.sender:
+        return str(settings.DEFAULT_FROM_EMAIL)
+    service, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
+    return formataddr((f"{one_line(mail.sender)} via {service or NAMELESS_SERVICE}", address))
 
 
 def _headers(mail: Mail) -> dict[str, str]:
@@ -161,7 +174,7 @@ def logged_mail(mail: Mail) -> str:
     Without the links that stop the mails and mark spam: they work for everyone who has them.
     """
     reply_to = {"Reply-To": mail.reply_to} if is_single_address(mail.reply_to) else {}
-    ours = {"From": settings.DEFAULT_FROM_EMAIL, "To": mail.to, "Subject": one_line(mail.subject), **reply_to}
+    ours = {"From": _from(mail), "To": mail.to, "Subject": one_line(mail.subject), **reply_to}
     headers = ours | {name: value for name, value in _headers(mail).items() if not name.startswith(_STOP_HEADER)}
     text = mail.text
     for link in filter(None, (mail.stop_url, mail.spam_url)):

@@ -13,6 +13,7 @@ from PIL import Image
 from config.base.ids import Prefix, decode_id
 from config.base.times import format_time
 from forms_app.actions import change_recipients, publish_form
+from forms_app.logos import set_form_logo
 from forms_app.models import Form, OptOut
 from keys.audit.action_names import KIND_OF
 from keys.branding.changes import set_logo
@@ -22,7 +23,7 @@ from tests.support.accounts import with_authenticator_app
 from tests.support.browser import logged_in, person_of, place
 from tests.support.tables.callers import furnish
 from tests.support.tables.dashboard_table import IN_ORGANIZATION, a_submission
-from tests.support.tables.permission_table import TABLE, Endpoint
+from tests.support.tables.permission_table import PNG, TABLE, Endpoint
 from tests.support.tenants import Tenant, make_tenant
 
 
@@ -134,6 +135,8 @@ def test_api__request_that_changes_something__is_recorded(endpoint: Endpoint, ap
     house = furnish(make_tenant())
     if endpoint.path.endswith("/unpublish"):
         publish_form(Form.objects.get(pk=decode_id(Prefix.FORM, house.ids["forms"])))
+    if str(endpoint) == "DELETE /api/forms/{id}/logo":
+        set_form_logo(Form.objects.get(pk=decode_id(Prefix.FORM, house.ids["forms"])), PNG)
     before = events(house.tenant)
     options = {"json": BODIES[str(endpoint)]} if str(endpoint) in BODIES else endpoint.options(house.ids)
 

@@ -1,11 +1,14 @@
 """Replies to submitters: who gets one, what it says, and the caps (docs/contract.md 10)."""
 
 import secrets
+from email.header import decode_header, make_header
 from email.utils import parseaddr
 
 import pytest
 from django.conf import settings
 
+from config.base.times import now
+from forms_app.models import Recipient
 from keys.models import Notice
 from keys.plans import Plan
 from submissions.models import SubmitterMail
@@ -264,3 +267,37 @@ def test_reply__with_links_on_free__to_an_address_that_a_member_confirmed__lacks
 
 def body_of(smtp: MailReceiver, address: str) -> str:
     return text_part(smtp.wait_for(address)[0]).replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("", "Fieldpost"),
+        ("Ann's Bakery", "Ann's Bakery via Fieldpost"),
+        ('Quoted "Ann", Ltd.', 'Quoted "Ann", Ltd. via Fieldpost'),
+        ("مخبز " * 12, f"{('مخبز ' * 12).strip()} via Fieldpost"),
+        ("Two\r\nBcc: eve", "Two Bcc: eve via Fieldpost"),  # however it came there
+        ("evil.example", "Fieldpost"),
+    ],
+)
+def test_sender_name__is_that_of_mails_to_submitters(api: Client, smtp: MailReceiver, name: str, shown: str) -> None:
+    tenant = make_tenant()
+    address = new_address()
+    send(api, tenant, answering_form(tenant, sender_name=name), email=address, topic="Sales")
+    (mail,) = smtp.wait_for(address)
+    sender = str(make_header(decode_header(mail.message["From"])))
+    assert parseaddr(sender) == (shown, parseaddr(settings.DEFAULT_FROM_EMAIL)[1])
+    assert (mail.message["Bcc"], mail.message["Reply-To"]) == (None, None)
+
+
+def test_reply_to__is_the_address_of_a_recipient__while_it_gets_mails(api: Client, smtp: MailReceiver) -> None:
+    tenant = make_tenant()
+    office = new_address("office")
+    form_id = answering_form(tenant, notification_recipients=[office], reply_to=office)
+    first, second = new_address(), new_address()
+
+    send(api, tenant, form_id, email=first, topic="Sales")
+    assert smtp.wait_for(first)[0].message["Reply-To"] == office
+    Recipient.objects.filter(email=office).update(stopped_at=now())
+    send(api, tenant, form_id, email=second, topic="Sales")
+    assert smtp.wait_for(second)[0].message["Reply-To"] is None

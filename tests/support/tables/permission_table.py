@@ -1,5 +1,6 @@
 """The whole API, a row for each method and path with the permission it needs (docs/contract.md 3.12)."""
 
+import base64
 import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -37,6 +38,10 @@ DESTINATION = {
     "config": {"url": "http://127.0.0.1:9/another", "template": {"id": "{{ submission.id }}"}},
 }
 MAILS = {"channel": "mail", "from": "2026-01-01", "to": "2026-01-02"}
+# One pixel.
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Endpoint:
     permission: str
     status: int = 200  # of a request that is allowed
     body: Mapping[str, Any] | None = None  # one that is right
-    takes_a_file: bool = False  # then the body is multipart, with a file besides
+    takes_a_file: bool = False  # then the body is multipart, with a file besides; without `body` it is a picture
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -68,6 +73,8 @@ class Endpoint:
         if self.takes_a_file and self.body:
             texts: list[Part] = [(name, None, text.encode()) for name, text in fill(self.body, ids).items()]
             return {"data": body_of([*texts, ("file", "plan.pdf", PDF)]), "headers": FILE_HEADERS}
+        if self.takes_a_file:
+            return {"data": PNG, "headers": {"Content-Type": "image/png"}}
         return {} if self.body is None else {"json": fill(self.body, ids)}
 
     @property
@@ -91,6 +98,8 @@ TABLE = [
     Endpoint("PUT", "/api/forms/by-key/{key}", "forms:write", 200, {"name": "Renamed"}),
     Endpoint("POST", "/api/forms/{id}/publish", "forms:write"),
     Endpoint("POST", "/api/forms/{id}/unpublish", "forms:write"),
+    Endpoint("PUT", "/api/forms/{id}/logo", "forms:write", takes_a_file=True),
+    Endpoint("DELETE", "/api/forms/{id}/logo", "forms:write"),
     Endpoint("GET", "/api/submissions", "submissions:read"),
     Endpoint("GET", "/api/submissions/{id}", "submissions:read"),
     Endpoint("PATCH", "/api/submissions/{id}", "forms:write", 200, {"spam": True}),
