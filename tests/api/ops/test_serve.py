@@ -20,7 +20,7 @@ from tests.faults import processes
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import service_environment
-from tests.services.processes import ROOT
+from tests.services.processes import ROOT, free_port
 from tests.services.waiting import eventually, let_pass
 from tests.support.tenants import make_tenant
 
@@ -104,20 +104,20 @@ def test_serve__demo_on_another_host_than_loopback__does_not_start(tmp_path: Pat
 
 
 @pytest.mark.on_sqlite
-def test_serve__organization_of_new_people_missing__does_not_start(tmp_path: Path) -> None:
-    environment = service_environment(data_dir=tmp_path, extra={"OIDC_ORGANIZATION": "acne"})
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [*SERVE[:-1], *arguments]
-        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
-
-    assert run("migrate", "--verbosity", "0").returncode == 0
-    nobody = run("check", "--database", "default")
-    assert (nobody.returncode, "fieldpost.W009" in nobody.stderr) == (0, True)
-    assert run("create_organization", "Acme", "--owner", "ada@example.com").returncode == 0
-    for command in (["check", "--database", "default"], ["migrate"], ["serve"]):
-        refused = run(*command)
-        assert (refused.returncode, "there is no organization 'acne'" in refused.stderr) == (1, True), command
+@pytest.mark.parametrize("command", [["check", "--database", "default"], ["migrate"], ["serve", "--no-migrate"]])
+def test_command__organization_of_new_people_missing__says_so_and_ends(
+    service: Application, command: list[str]
+) -> None:
+    own = {"OIDC_ORGANIZATION": "acne", "PORT": str(free_port()), "EVENTS_PORT": str(free_port())}
+    ended = subprocess.run(
+        [*SERVE[:-1], *command],
+        cwd=ROOT,
+        env=service.environment | own,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert (ended.returncode, "there is no organization 'acne'" in ended.stderr) == (1, True)
 
 
 @pytest.mark.on_sqlite
