@@ -49,7 +49,8 @@ def service(
 ) -> Iterator[Application]:
     """Yield the running service: `base_url`, `port`, `processes` by role, `manage(...)`, `logs()`."""
     environment = {**os.environ, "EMAIL_URL": smtp.url}
-    with Application(environment, tmp_path_factory.mktemp("service"), backend=backend) as application:
+    directory = tmp_path_factory.mktemp("service")
+    with Application(environment, directory, backend=backend, forked=("worker", "beat")) as application:
         yield application
 
 
