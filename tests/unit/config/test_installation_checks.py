@@ -1,4 +1,4 @@
-"""Whose installation it is: settings that would open it by mistake are found."""
+"""Whose installation it is: settings that would open it by mistake, who has its token, and what an upgrade says."""
 
 from importlib import import_module
 
@@ -8,6 +8,7 @@ from django.core.checks import CheckMessage
 from pytest_django import Settings
 
 from config.checks import check_choices, check_open_sign_up
+from dashboard.installation import is_setup_token, setup_token
 from keys.models import User
 
 migration = import_module("keys.migrations.0015_own_installation")
@@ -56,3 +57,11 @@ def test_upgrade__that_closes_sign_up_for_people__says_so(
         User.objects.create_user(f"{number}@example.com")
     migration.say_that_sign_up_is_closed(apps, None)
     assert [record.name for record in caplog.records] == ["keys"] * lines
+
+
+def test_setup_token__of_another_secret_key__is_not_the_token(settings: Settings) -> None:
+    settings.SECRET_KEY = "a" * 50
+    token = setup_token()
+    assert is_setup_token(token)
+    settings.SECRET_KEY = "b" * 50
+    assert not is_setup_token(token)
