@@ -86,6 +86,7 @@ $(BIN)/pip:
 	@$(PYTHON) -m venv --clear .venv
 
 .venv/.run: requirements/run.txt | $(BIN)/pip
+	@echo "Installing the packages of requirements/run.txt into .venv: this takes a minute or two."
 	@$(PIP) $<
 	@touch $@
 
