@@ -1,11 +1,13 @@
 """A service calls nobody that its owner did not name: no licence, no telemetry, no search for updates."""
 
+import re
 import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.checks.sources import files
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import service_environment
@@ -15,6 +17,8 @@ from tests.support.browser import Browser
 
 PAGES = ("", "submissions", "forms", "keys", "members", "plan", "organization", "destinations", "deliveries", "audit")
 OPEN = ("/docs", "/api/docs", "/api/schema", "/forms.js", "/readyz", "/account/login/", "/account/signup/")
+APPS = ("config", "keys", "forms_app", "submissions", "webhooks", "dashboard", "templates")
+OF_OTHERS = {"config/api/openapi/settings.py", "dashboard/frame/design/build.py"}  # name the MIT licence, copy a file
 OWNER = "owner-of-no-calls@example.com"
 
 
@@ -42,3 +46,11 @@ def test_service__used_in_all_its_rooms__connects_to_nothing_but_its_own(tmp_pat
     assert hosts <= {"127.0.0.1", "localhost", socket.gethostname()}
     ports = {rest[0] for event, _, *rest in seen if event == "socket.connect" and rest}
     assert ports == {str(urlsplit(smtp.url).port)}
+
+
+@pytest.mark.on_sqlite
+def test_code__asks_for_no_licence() -> None:
+    read = list(files([ROOT / app for app in APPS]))
+    assert len(read) > 100
+    found = {str(path.relative_to(ROOT)) for path in read if re.search("licen[cs]e", path.read_text(), re.IGNORECASE)}
+    assert found == OF_OTHERS
