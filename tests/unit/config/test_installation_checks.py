@@ -53,6 +53,7 @@ def test_upgrade__that_closes_sign_up_for_people__says_so(
 ) -> None:
     """A new installation, which has nobody, is not upgraded, and one that stays open is not closed."""
     settings.SIGN_UP = sign_up
+    User.objects.all().delete()  # the database of a whole run has a first person
     for number in range(people):
         User.objects.create_user(f"{number}@example.com")
     migration.say_that_sign_up_is_closed(apps, None)

@@ -24,6 +24,7 @@ def test_organization_of_new_people__that_exists__is_fine(settings: Settings) ->
 @pytest.mark.parametrize(("has_people", "number"), [(True, "fieldpost.E031"), (False, "fieldpost.W009")])
 def test_organization_of_new_people__missing__is_found(settings: Settings, *, has_people: bool, number: str) -> None:
     settings.OIDC_ORGANIZATION = "nowhere"
+    User.objects.all().delete()  # the database of a whole run has a first person
     if has_people:
         User.objects.create_user("ada@example.com")
     assert found("default") == [(number, "OIDC_ORGANIZATION: there is no organization 'nowhere'.")]

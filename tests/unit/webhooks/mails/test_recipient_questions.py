@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from config.api.errors import Conflict
+from config.api.errors import ApiError
 from config.base.times import now
 from config.clean_up import clean_up
 from forms_app.actions import archive_form
@@ -77,7 +77,7 @@ def test_question__sent_again__counts_every_mail() -> None:
             for form in forms:
                 try:
                     ask(Form.objects.get(pk=form.pk), VICTIM)
-                except Conflict as refusal:
+                except ApiError as refusal:
                     refused += "too often today" in refusal.message
     assert (asked(), refused) == (5, 7)
 
