@@ -27,12 +27,11 @@ from dashboard.accounts.time_zones import in_own_time
 from dashboard.frame.limits.page import too_many
 from dashboard.frame.limits.places import AtOnce, Replaced, place_for
 from forms_app.models import Form
-from keys.choices import within_sentence
 from keys.models import Organization, Role, User
 from keys.organizations import has_second_step
 
 SAFE = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
-RANK = {Role.MEMBER: 0, Role.ADMIN: 1, Role.OWNER: 2}
+RANK = {Role.VIEWER: 0, Role.MEMBER: 1, Role.ADMIN: 2, Role.OWNER: 3}
 SESSION_KEY = "organization"  # holds the slug of the last visited organization, which the dashboard opens with
 P = ParamSpec("P")
 M = TypeVar("M", bound=Model)
@@ -49,6 +48,11 @@ class Member:
     def is_at_least(self, role: Role) -> bool:
         """Return whether this user has at least the rights of `role`."""
         return RANK[self.role] >= RANK[role]
+
+    @property
+    def may_edit(self) -> bool:
+        """Whether the user changes forms and submissions: everybody but viewers."""
+        return self.is_at_least(Role.MEMBER)
 
     @property
     def may_manage(self) -> bool:
@@ -72,11 +76,11 @@ MemberView = Callable[Concatenate[MemberRequest, P], HttpResponseBase]
 
 
 def in_organization(
-    role: Role = Role.MEMBER, *, while_suspended: bool = False
+    role: Role = Role.VIEWER, *, to_change: Role = Role.MEMBER, while_suspended: bool = False
 ) -> Callable[[MemberView[P]], Callable[..., HttpResponseBase]]:
     """
-    Require membership of the organization in the address with at least `role`; set `request.member`, and the user's
-    time zone.
+    Require membership of the organization in the address with at least `role`, and for a POST also `to_change`; set
+    `request.member`, and the user's time zone.
 
     Removes the view's `slug` argument. Anonymous users are redirected to the login; other users get 404. In a suspended
     organization members can only read: a POST gets 403, unless the view has `while_suspended`.
@@ -88,10 +92,9 @@ def in_organization(
         @wraps(view)
         def guarded(request: MemberRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             request.member = find_member(request, slug)
-            if not request.member.is_at_least(role):
-                return render(
-                    request, "dashboard/not_allowed.html", {"needed": within_sentence(role.label)}, status=403
-                )
+            needed = role if request.method in SAFE else max(role, to_change, key=RANK.__getitem__)
+            if not request.member.is_at_least(needed):
+                return not_allowed(request, needed)
             organization = request.member.organization
             if organization.second_step_required and not has_second_step(request.member.user):
                 return send_to_second_step(request)
@@ -107,10 +110,14 @@ def in_organization(
             except Replaced:
                 return HttpResponse(status=204)
 
-        guarded.needed_role = role  # type: ignore[attr-defined]  # read by tests of the table of all addresses
         return guarded
 
     return decorate
+
+
+def not_allowed(request: MemberRequest, needed: Role) -> HttpResponse:
+    """Return the page that says which role is needed (403)."""
+    return render(request, "dashboard/not_allowed.html", {"needed": needed.value}, status=403)
 
 
 def send_to_second_step(request: MemberRequest) -> HttpResponse:

@@ -18,6 +18,7 @@ ROLES = {
     Role.OWNER: pgettext_lazy("as …, in a sentence", "owner"),
     Role.ADMIN: pgettext_lazy("as …, in a sentence", "admin"),
     Role.MEMBER: pgettext_lazy("as …, in a sentence", "member"),
+    Role.VIEWER: pgettext_lazy("as …, in a sentence", "viewer"),
 }
 
 

@@ -21,11 +21,12 @@ class Permission(models.TextChoices):
 
 
 class Role(models.TextChoices):
-    """Owners and admins manage keys, webhooks, members and settings; members read submissions and edit forms."""
+    """Owners and admins manage keys, webhooks, members and settings; members edit forms; viewers only read."""
 
     OWNER = "owner", gettext_lazy("Owner")
     ADMIN = "admin", gettext_lazy("Admin")
     MEMBER = "member", gettext_lazy("Member")
+    VIEWER = "viewer", gettext_lazy("Viewer")
 
 
 def within_sentence(label: "StrOrPromise") -> str:

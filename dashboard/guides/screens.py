@@ -2,7 +2,7 @@
 
 from django.urls import reverse
 
-from dashboard.frame.design.menu import is_among, pages_for
+from dashboard.frame.design.menu import PAGES, is_among
 
 # Screens by the name of their address that neither their own row of the menu explains, nor that of the page on which
 # the menu shows them. "": dashboard.md as a whole.
@@ -30,9 +30,8 @@ PARTS = {
 
 def part_about(screen: str) -> str:
     """Return the anchor of the part of docs/dashboard.md about a screen, "" for none."""
-    pages = pages_for(may_manage=True)
-    parts = PARTS | {page.name: page.guide for page in pages}
-    around = (page.guide for page in pages if is_among(screen, page.current_on))
+    parts = PARTS | {page.name: page.guide for page in PAGES}
+    around = (page.guide for page in PAGES if is_among(screen, page.current_on))
     return parts[screen] if screen in parts else next(around, "")
 
 

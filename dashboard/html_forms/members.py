@@ -11,6 +11,7 @@ from keys.members import may_give
 from keys.models import Organization, Role
 
 ROLE_DESCRIPTIONS = {
+    Role.VIEWER: gettext_lazy("Viewer: reads and exports submissions, changes nothing"),
     Role.MEMBER: gettext_lazy("Member: reads submissions, edits forms"),
     Role.ADMIN: gettext_lazy("Admin: also manages keys, webhooks, members, settings"),
     Role.OWNER: gettext_lazy("Owner: everything, including erasing"),
@@ -31,7 +32,7 @@ class InviteForm(forms.Form):
 
     def __init__(self, *args: Any, inviter: Member, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["role"] = forms.ChoiceField(label=gettext("Role"), choices=roles_for(inviter))
+        self.fields["role"] = forms.ChoiceField(label=gettext("Role"), choices=roles_for(inviter), initial=Role.MEMBER)
 
 
 class OrganizationForm(forms.Form):

@@ -21,6 +21,7 @@ from dashboard.html_forms.submissions import NAMES, SubmissionsFilterForm
 from forms_app.models import Form
 from keys.audit import record_event
 from keys.audit.changes import changes
+from keys.models import Role
 from keys.plans import show_bytes
 from submissions.exporting.files_zip import count_files, stream_files
 from submissions.exporting.formats import EXPORTS
@@ -72,7 +73,7 @@ def exports(request: MemberRequest) -> HttpResponse:
     return render(request, "dashboard/exports.html", context)
 
 
-@in_organization(while_suspended=True)
+@in_organization(to_change=Role.VIEWER, while_suspended=True)
 @require_POST
 @expensive()
 def run_export(request: MemberRequest) -> HttpResponseBase:
@@ -82,7 +83,7 @@ def run_export(request: MemberRequest) -> HttpResponseBase:
     return _stream(request, narrowing.scope(organization).rows(), narrowing.form)
 
 
-@in_organization(while_suspended=True)
+@in_organization(to_change=Role.VIEWER, while_suspended=True)
 @require_POST
 @expensive()
 def export_files(request: MemberRequest) -> HttpResponseBase:

@@ -70,7 +70,7 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     words = text.lower().split()
     pages = [
         Found(str(one.label), page(one.name), one.icon)
-        for one in pages_for(may_manage=member.may_manage)
+        for one in pages_for(member)
         if all(word in f"{one.label} {one.words}".lower() for word in words)
     ]
     yield gettext("Pages"), pages

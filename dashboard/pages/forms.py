@@ -87,7 +87,7 @@ def unpublish(request: MemberRequest, form_id: str) -> HttpResponse:
     return redirect(_page_of(request, found))
 
 
-@in_organization()
+@in_organization(Role.MEMBER)
 def archive(request: MemberRequest, form_id: str) -> HttpResponse:
     found = find_form(request, form_id)
     if request.method != "POST":

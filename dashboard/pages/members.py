@@ -20,23 +20,19 @@ from keys.members import change_role, leave_organization, may_give, remove_membe
 from keys.models import Invitation, Membership, Role
 
 
-@in_organization()
+@in_organization(to_change=Role.ADMIN)
 @fresh_to_change
 def members(request: MemberRequest) -> HttpResponse:
     """List members and open invitations; owners and admins invite."""
     member = request.member
     entered = InviteForm(request.POST or None, inviter=member)
-    if request.method == "POST":
-        if not member.may_manage:
-            needed = {"needed": within_sentence(Role.ADMIN.label)}
-            return render(request, "dashboard/not_allowed.html", needed, status=403)
-        if entered.is_valid():
-            try:
-                _invite(request, entered.cleaned_data["email"], Role(entered.cleaned_data["role"]))
-            except ApiError as error:
-                entered.add_error("email", error.message)
-            else:
-                return redirect("dashboard:members", member.organization.slug)
+    if request.method == "POST" and entered.is_valid():
+        try:
+            _invite(request, entered.cleaned_data["email"], Role(entered.cleaned_data["role"]))
+        except ApiError as error:
+            entered.add_error("email", error.message)
+        else:
+            return redirect("dashboard:members", member.organization.slug)
     rows = Membership.objects.filter(organization=member.organization).select_related("user")
     steps = Authenticator.objects.exclude(type=Authenticator.Type.RECOVERY_CODES).filter(user=OuterRef("user"))
     rows = rows.annotate(has_second_step=Exists(steps))
@@ -83,7 +79,7 @@ def remove(request: MemberRequest, member_id: int) -> HttpResponse:
     return redirect("dashboard:members", request.member.organization.slug)
 
 
-@in_organization(while_suspended=True)
+@in_organization(to_change=Role.VIEWER, while_suspended=True)
 def leave(request: MemberRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "dashboard/member_leave.html", {"back": _list(request)})

@@ -149,7 +149,7 @@ def surroundings(context: dict[str, Any]) -> dict[str, Any]:
 def nav(context: dict[str, Any], section: str) -> dict[str, Any]:
     member: Member = context["member"]
     links = []
-    for page in pages_for(may_manage=member.may_manage):
+    for page in pages_for(member):
         if page.section == section:
             address = reverse(f"dashboard:{page.name}", args=[member.organization.slug])
             links.append({**_link(context, (page.name, *page.current_on), address), "page": page})

@@ -220,7 +220,7 @@ class Membership(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["organization", "user"], name="membership_once_per_organization"),
             models.CheckConstraint(
-                name="membership_role_is_known", condition=models.Q(role__in=["owner", "admin", "member"])
+                name="membership_role_is_known", condition=models.Q(role__in=["owner", "admin", "member", "viewer"])
             ),
         ]
 

@@ -65,7 +65,7 @@ class Invitation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["organization", "email"], name="invitation_once_per_organization"),
             models.CheckConstraint(
-                name="invitation_role_is_known", condition=models.Q(role__in=["owner", "admin", "member"])
+                name="invitation_role_is_known", condition=models.Q(role__in=["owner", "admin", "member", "viewer"])
             ),
         ]
 

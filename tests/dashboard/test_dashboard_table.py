@@ -1,4 +1,4 @@
-"""The table of every address of the dashboard, tried by everybody: anonymous, member, admin, owner, another owner."""
+"""The table of every address of the dashboard, tried by everybody: anonymous, each role, another owner."""
 
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -18,13 +18,14 @@ from tests.support.tables.dashboard_table import (
     OPEN,
     OWNER,
     PERSONAL,
+    VIEWER,
     Row,
     a_submission,
 )
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import make_tenant
 
-RANK = {MEMBER: 0, ADMIN: 1, OWNER: 2}
+RANK = {VIEWER: 0, MEMBER: 1, ADMIN: 2, OWNER: 3}
 
 
 def rows_that(so: Callable[[Row], object]) -> list[Any]:
@@ -46,6 +47,7 @@ def people(service: Application) -> Iterator[SimpleNamespace]:
             home=place(tenant),
             foreign_home=place(other),
             anonymous=Browser(client),
+            viewer=logged_in(client, member_of(tenant.organization, VIEWER)),
             member=logged_in(client, member_of(tenant.organization, MEMBER)),
             admin=logged_in(client, member_of(tenant.organization, ADMIN)),
             owner=logged_in(client, person_of(tenant)),
@@ -77,7 +79,7 @@ def test_menu__of_every_role__lists_the_pages_that_the_role_may_open() -> None:
 
 def test_menu__of_members__has_no_page_of_keys_audit_or_settings() -> None:
     """Rows of pages that only show come from the menu, so this is the one list of those that members may not open."""
-    assert {name for name, row in OF_MENU.items() if row.get != MEMBER} == {
+    assert {name for name, row in OF_MENU.items() if row.get not in (VIEWER, MEMBER)} == {
         *("keys", "key-new", "audit", "destination-new"),
         *("opt-outs", "organization", "organization-brand"),
     }
@@ -116,7 +118,7 @@ def test_address__owner_of_another_organization__finds_nothing(people: SimpleNam
 
 # An owner sees every page, so the pages themselves are shown over both databases.
 @pytest.mark.parametrize(
-    "role", [*(pytest.param(role, marks=pytest.mark.on_sqlite) for role in (MEMBER, ADMIN)), OWNER]
+    "role", [*(pytest.param(role, marks=pytest.mark.on_sqlite) for role in (VIEWER, MEMBER, ADMIN)), OWNER]
 )
 @pytest.mark.parametrize(("name", "row"), ROWS)
 def test_address__each_role__may_what_the_table_says(people: SimpleNamespace, name: str, row: Row, role: str) -> None:

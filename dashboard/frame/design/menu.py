@@ -9,6 +9,8 @@ from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from dashboard.access import Member
+from keys.models import Role
 from webhooks.kinds.webhook import EVERY_KIND
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class MenuPage:
     `section`: its part of the menu; "" for pages that only the search finds.
 
     `current_on`: patterns of names of other pages (`form*`) on which the menu shows it as the current one. `words`:
-    what else people type to find it. `for_managers`: only admins and owners may open it.
+    what else people type to find it. `role`: who may open it, and everybody above.
     """
 
     name: str
@@ -35,7 +37,7 @@ class MenuPage:
     section: str = ""
     current_on: tuple[str, ...] = ()
     words: "StrOrPromise" = ""
-    for_managers: bool = False
+    role: Role = Role.VIEWER
 
 
 CREATES = pgettext_lazy("words to search for", "create add")
@@ -46,7 +48,7 @@ PAGES = (
         words=pgettext_lazy("words to search for", "home chart"),
     ),
     MenuPage("forms", gettext_lazy("Forms"), "list-checks", "forms", MAIN, ("form*", "opt-outs")),
-    MenuPage("form-new", gettext_lazy("New form"), "plus", "a-new-form", words=CREATES),
+    MenuPage("form-new", gettext_lazy("New form"), "plus", "a-new-form", words=CREATES, role=Role.MEMBER),
     MenuPage(
         *("submissions", gettext_lazy("Submissions"), "inbox", "submissions", MAIN, ("submission*", "exports")),
         words=pgettext_lazy("words to search for", "spam search"),
@@ -62,7 +64,7 @@ PAGES = (
     MenuPage(
         *("destination-new", gettext_lazy("New destination"), "plus", "destinations"),
         words=format_lazy("{} {}", CREATES, KINDS),
-        for_managers=True,
+        role=Role.ADMIN,
     ),
     MenuPage(
         *("deliveries", gettext_lazy("Deliveries"), "webhook", "deliveries"),
@@ -75,12 +77,12 @@ PAGES = (
     MenuPage(
         *("keys", gettext_lazy("Access Keys"), "key-round", "access-keys", SETTINGS, ("key-*",)),
         words=pgettext_lazy("words to search for", "api token secret"),
-        for_managers=True,
+        role=Role.ADMIN,
     ),
     MenuPage(
         *("key-new", gettext_lazy("Generate New Key"), "plus", "access-keys"),
         words=pgettext_lazy("words to search for", "create add api token"),
-        for_managers=True,
+        role=Role.ADMIN,
     ),
     MenuPage(
         *("members", gettext_lazy("Members"), "users", "members", SETTINGS, ("member-*",)),
@@ -93,22 +95,22 @@ PAGES = (
     MenuPage(
         *("audit", gettext_lazy("Audit trail"), "scroll-text", "audit-trail", SETTINGS),
         words=pgettext_lazy("words to search for", "history log"),
-        for_managers=True,
+        role=Role.ADMIN,
     ),
     MenuPage(
         *("opt-outs", pgettext_lazy("a page", "Ended mails"), "send", "replies"),
         words=pgettext_lazy("words to search for", "unsubscribe opt out reply confirmation list"),
-        for_managers=True,
+        role=Role.ADMIN,
     ),
     MenuPage(
         *("organization-brand", gettext_lazy("Branding"), "building-2", "branding"),
         words=pgettext_lazy("words to search for", "logo accent color hosted pages mails look"),
-        for_managers=True,
+        role=Role.ADMIN,
     ),
     MenuPage(
         *("organization", gettext_lazy("Organization"), "building-2", "organization", SETTINGS, ("organization-*",)),
         words=pgettext_lazy("words to search for", "settings rename delete"),
-        for_managers=True,
+        role=Role.ADMIN,
     ),
 )
 
@@ -118,5 +120,5 @@ def is_among(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def pages_for(*, may_manage: bool) -> list[MenuPage]:
-    return [page for page in PAGES if may_manage or not page.for_managers]
+def pages_for(member: Member) -> list[MenuPage]:
+    return [page for page in PAGES if member.is_at_least(page.role)]

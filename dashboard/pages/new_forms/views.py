@@ -25,11 +25,12 @@ from forms_app.actions import change_form, create_form, duplicate_form
 from forms_app.document.bodies import FormChanges, NewForm
 from forms_app.field_definitions import GENERAL_FIELDS
 from forms_app.models import Form
+from keys.models import Role
 from submissions.hosted.controls import Control, controls_of
 from webhooks.models import Receiver
 
 
-@in_organization()
+@in_organization(Role.MEMBER)
 def new_form(request: MemberRequest) -> HttpResponse:
     """Show the starter forms; create one as a draft, and continue with its fields."""
     entered, refused = NewFormForm(request.POST or None), 400
@@ -52,7 +53,7 @@ def _controls(prefix: str, fields: Any) -> list[Control]:
     return [dataclasses.replace(one, id=f"{prefix}-{one.id}") for one in controls_of(fields or GENERAL_FIELDS, {})]
 
 
-@in_organization()
+@in_organization(Role.MEMBER)
 def new_from_html(request: MemberRequest) -> HttpResponse:
     """Show the fields of pasted HTML; create a draft with them."""
     entered = NewFromHtmlForm(request.POST or None)
@@ -66,7 +67,7 @@ def new_from_html(request: MemberRequest) -> HttpResponse:
     return _from_html(request, None, entered, create, saved)
 
 
-@in_organization()
+@in_organization(Role.MEMBER)
 def add_from_html(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show the fields of pasted HTML; add them to the form's own."""
     form = find_form(request, form_id)

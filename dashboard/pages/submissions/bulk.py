@@ -17,12 +17,13 @@ from django.views.decorators.http import require_POST
 from config.api.errors import ApiError, RateLimited
 from config.base.ids import Prefix, encode_id
 from config.base.paging import whole_number
-from dashboard.access import MemberRequest, busy, in_organization
+from dashboard.access import MemberRequest, busy, in_organization, not_allowed
 from dashboard.frame.limits.costs import expensive, searches
 from dashboard.html_forms.submissions import SubmissionsFilterForm, parse_ids
 from dashboard.pages.exports import export_chosen
 from dashboard.pages.submissions.everything import take_step
 from dashboard.pages.submissions.table import Table
+from keys.models import Role
 from submissions.exporting.files_zip import count_files
 from submissions.files.records import load_files
 from submissions.lifecycle.held import release_many
@@ -108,11 +109,13 @@ def is_long(request: HttpRequest) -> bool:
     return request.POST.get("do") == "export" or (searches(request) and "seen" not in request.POST)
 
 
-@in_organization()
+@in_organization(to_change=Role.VIEWER)
 @require_POST
 @expensive(is_long)
 def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
-    """Apply one action: mark, release, delete (after a confirmation), export."""
+    """Apply one action: mark, release, delete (after a confirmation), export. Viewers only export."""
+    if request.POST.get("do") != "export" and not request.member.may_edit:
+        return not_allowed(request, Role.MEMBER)
     filters = SubmissionsFilterForm(request.POST, organization=request.member.organization)
     back = _back(request, filters)
     try:

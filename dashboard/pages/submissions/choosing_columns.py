@@ -11,11 +11,12 @@ from dashboard.access import MemberRequest, in_organization
 from dashboard.html_forms.submissions import SubmissionsFilterForm
 from dashboard.pages.submissions.chosen_columns import choose_columns, moved
 from dashboard.pages.submissions.table import MAX_OFFERED
+from keys.models import Role
 
 UP, DOWN = -1, 1
 
 
-@in_organization(while_suspended=True)
+@in_organization(to_change=Role.VIEWER, while_suspended=True)
 @require_POST
 def columns(request: MemberRequest) -> HttpResponse:
     """Store the ticked columns in the order of the page; without scripts, `up` and `down` move one of them."""

@@ -1,4 +1,4 @@
-"""One submission: a page, or the panel next to its list. Opening it marks it as read."""
+"""One submission: a page, or the panel next to its list. Opening it marks it as read, but for viewers."""
 
 from typing import Any
 
@@ -39,8 +39,9 @@ def find_opened(request: MemberRequest, submission_id: str) -> Submission | None
 
 
 def shown(request: MemberRequest, found: Submission) -> dict[str, Any]:
-    """Mark a submission as read, and return what page and panel show."""
-    if is_opened(request) and not found.is_read and not request.member.organization.is_suspended:
+    """Mark a submission as read, unless by a viewer, and return what page and panel show."""
+    member = request.member
+    if is_opened(request) and not found.is_read and member.may_edit and not member.organization.is_suspended:
         mark_read([found.pk], organization_id=found.organization_id)
     story = tell_story(found)
     return {

@@ -13,7 +13,7 @@ from typing import Any
 
 from config.base.ids import Prefix, decode_id
 from config.base.times import now
-from dashboard.frame.design.menu import pages_for
+from dashboard.frame.design.menu import PAGES
 from forms_app.actions import archive_form
 from forms_app.models import Form
 from keys.access_keys import issue_key
@@ -29,7 +29,7 @@ from tests.support.tenants import Tenant
 from webhooks.models import Receiver
 from webhooks.receivers.destinations import add_destination, change_destination
 
-MEMBER, ADMIN, OWNER = "member", "admin", "owner"
+VIEWER, MEMBER, ADMIN, OWNER = "viewer", "member", "admin", "owner"
 Maker = Callable[[Tenant], dict[str, Any]]
 
 
@@ -133,16 +133,16 @@ def an_invitation(tenant: Tenant) -> dict[str, Any]:
     return {"invitation_id": made.pk}
 
 
-OF_MENU = {page.name: Row(get=ADMIN if page.for_managers else MEMBER) for page in pages_for(may_manage=True)}
+OF_MENU = {page.name: Row(get=page.role.value) for page in PAGES}
 IN_ORGANIZATION: dict[str, Row] = {
     **OF_MENU,
     "first-steps": Row(post=MEMBER, data={"do": "hide"}),
-    "find": Row(get=MEMBER),
+    "find": Row(get=VIEWER),
     "refused-allow": Row(post=MEMBER, thing=a_form_with_origins, data={"origin": "https://shop.example"}),
     "audit-export": Row(post=ADMIN, data={"format": "csv"}, done=200),
     # People and the organization itself.
-    "members": Row(get=MEMBER, post=ADMIN, data={"email": "new@example.com", "role": "member"}),
-    "member-leave": Row(get=MEMBER),
+    "members": Row(get=VIEWER, post=ADMIN, data={"email": "new@example.com", "role": "member"}),
+    "member-leave": Row(get=VIEWER),
     "member-role": Row(post=ADMIN, thing=a_member, data={"role": "admin"}),
     "member-remove": Row(get=ADMIN, post=ADMIN, thing=a_member),
     "member-resend": Row(post=ADMIN, thing=an_invitation),
@@ -163,40 +163,40 @@ IN_ORGANIZATION: dict[str, Row] = {
     "form-document": Row(get=MEMBER, thing=a_form),
     "form-html": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"html": "<input name=a>"}, done=200),
     "form-duplicate": Row(post=MEMBER, thing=a_form),
-    "form": Row(get=MEMBER, thing=a_form),
+    "form": Row(get=VIEWER, thing=a_form),
     "form-test": Row(post=MEMBER, thing=a_form),
     "form-test-delete": Row(post=MEMBER, thing=a_test_submission),
     "form-publish": Row(post=MEMBER, thing=a_draft),
     "form-unpublish": Row(post=MEMBER, thing=a_form),
     "form-archive": Row(get=MEMBER, post=MEMBER, thing=a_form),
     "form-erase": Row(get=OWNER, post=OWNER, thing=an_archived_form, data={"typed": "To erase"}),
-    "form-build": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"do": "add"}, done=200),
+    "form-build": Row(get=VIEWER, post=MEMBER, thing=a_form, data={"do": "add"}, done=200),
     "form-preview": Row(post=MEMBER, thing=a_form, done=200),
-    "form-settings": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"name": "Other"}),
-    "form-page": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"button_label": "Order"}),
-    "form-page-preview": Row(get=MEMBER, thing=a_form),
-    "form-spam": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"minimum_seconds": "2"}),
-    "form-replies": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"subject": "", "text": ""}),
+    "form-settings": Row(get=VIEWER, post=MEMBER, thing=a_form, data={"name": "Other"}),
+    "form-page": Row(get=VIEWER, post=MEMBER, thing=a_form, data={"button_label": "Order"}),
+    "form-page-preview": Row(get=VIEWER, thing=a_form),
+    "form-spam": Row(get=VIEWER, post=MEMBER, thing=a_form, data={"minimum_seconds": "2"}),
+    "form-replies": Row(get=VIEWER, post=MEMBER, thing=a_form, data={"subject": "", "text": ""}),
     "form-test-reply": Row(post=MEMBER, thing=a_form),
     "form-notifications": Row(get=ADMIN, post=ADMIN, thing=a_form, data={"recipients": "ada@example.com"}),
     "form-recipient-ask": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
     "form-test-mail": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
     "opt-outs": Row(get=ADMIN, post=ADMIN, data={"address": "1"}),
     # Submissions.
-    "submissions-live": Row(get=MEMBER),
+    "submissions-live": Row(get=VIEWER),
     "submissions-act": Row(post=MEMBER, data={"do": "spam"}),
-    "submissions-columns": Row(post=MEMBER),
-    "submission": Row(get=MEMBER, thing=a_submission),
-    "submission-story": Row(get=MEMBER, thing=a_submission),
-    "exports-run": Row(post=MEMBER, data={"format": "csv"}, done=200),
-    "exports-files": Row(post=MEMBER, done=200),
-    "file-preview": Row(get=MEMBER, thing=a_picture),
-    "exports-progress": Row(get=MEMBER, thing=lambda tenant: {"run": "abc"}),
+    "submissions-columns": Row(post=VIEWER),
+    "submission": Row(get=VIEWER, thing=a_submission),
+    "submission-story": Row(get=VIEWER, thing=a_submission),
+    "exports-run": Row(post=VIEWER, data={"format": "csv"}, done=200),
+    "exports-files": Row(post=VIEWER, done=200),
+    "file-preview": Row(get=VIEWER, thing=a_picture),
+    "exports-progress": Row(get=VIEWER, thing=lambda tenant: {"run": "abc"}),
     # Destinations, webhooks among them, and deliveries.
     "destination-new-kind": Row(
         get=ADMIN, post=ADMIN, thing=lambda tenant: {"kind": "slack"}, data={"name": "Team"}, done=400
     ),
-    "destination": Row(get=MEMBER, thing=a_destination),
+    "destination": Row(get=VIEWER, thing=a_destination),
     "destination-edit": Row(get=ADMIN, post=ADMIN, thing=a_destination, data={"do": "name", "name": "Sales"}),
     "destination-activate": Row(post=ADMIN, thing=a_disabled_destination),
     "destination-disable": Row(post=ADMIN, thing=a_destination),

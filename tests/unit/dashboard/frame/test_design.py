@@ -8,7 +8,7 @@ from django.template import Context, Template, TemplateSyntaxError
 
 from dashboard.frame.design.build import TOOLS, build_all
 from dashboard.frame.design.icons import ICONS
-from dashboard.frame.design.menu import pages_for
+from dashboard.frame.design.menu import PAGES
 from tests.services.processes import ROOT
 
 SHOWN = re.compile(r'{% icon "([a-z0-9-]+)" %}')
@@ -23,9 +23,7 @@ def test_built_files__after_a_change__are_built_again(monkeypatch: pytest.Monkey
 
 def test_sprite__has_every_icon_that_templates_show__and_no_other() -> None:
     texts = [path.read_text() for path in Path(ROOT / "templates").rglob("*.html")]
-    shown = {name for text in texts for name in SHOWN.findall(text)} | {
-        page.icon for page in pages_for(may_manage=True)
-    }
+    shown = {name for text in texts for name in SHOWN.findall(text)} | {page.icon for page in PAGES}
     assert shown == set(ICONS)
 
 
