@@ -27,8 +27,9 @@ from dashboard.accounts.time_zones import in_own_time
 from dashboard.frame.limits.page import too_many
 from dashboard.frame.limits.places import AtOnce, Replaced, place_for
 from forms_app.models import Form
-from keys.models import Organization, Role, User
+from keys.models import Membership, Organization, Role, User
 from keys.organizations import has_second_step
+from keys.seen_forms import SeenForms
 
 SAFE = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
 RANK = {Role.VIEWER: 0, Role.MEMBER: 1, Role.ADMIN: 2, Role.OWNER: 3}
@@ -44,6 +45,12 @@ class Member:
     user: User
     organization: Organization
     role: Role
+    forms: SeenForms
+
+    @classmethod
+    def of(cls, user: User, membership: Membership) -> "Member":
+        """Return the member; the organization of `membership` must be loaded."""
+        return cls(user, membership.organization, Role(membership.role), SeenForms.of(membership))
 
     def is_at_least(self, role: Role) -> bool:
         """Return whether this user has at least the rights of `role`."""
@@ -58,6 +65,15 @@ class Member:
     def may_manage(self) -> bool:
         """Whether the user manages keys, webhooks, members and settings: owners and admins (docs/contract.md 2)."""
         return self.is_at_least(Role.ADMIN)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the user sees chosen forms only, and nothing else of the organization."""
+        return self.forms.are_chosen
+
+    @property
+    def may_make_forms(self) -> bool:
+        return self.may_edit and not self.is_limited
 
     @property
     def is_owner(self) -> bool:
@@ -76,11 +92,18 @@ MemberView = Callable[Concatenate[MemberRequest, P], HttpResponseBase]
 
 
 def in_organization(
-    role: Role = Role.VIEWER, *, to_change: Role = Role.MEMBER, while_suspended: bool = False
+    role: Role = Role.VIEWER,
+    *,
+    to_change: Role = Role.MEMBER,
+    of_forms: bool = False,
+    while_suspended: bool = False,
 ) -> Callable[[MemberView[P]], Callable[..., HttpResponseBase]]:
     """
     Require membership of the organization in the address with at least `role`, and for a POST also `to_change`; set
     `request.member`, and the user's time zone.
+
+    `of_forms`: everything on the page belongs to forms that the member sees, so it is for members of chosen forms too,
+    who get 404 elsewhere.
 
     Removes the view's `slug` argument. Anonymous users are redirected to the login; other users get 404. In a suspended
     organization members can only read: a POST gets 403, unless the view has `while_suspended`.
@@ -92,6 +115,8 @@ def in_organization(
         @wraps(view)
         def guarded(request: MemberRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             request.member = find_member(request, slug)
+            if request.member.is_limited and not of_forms:
+                raise Http404
             needed = role if request.method in SAFE else max(role, to_change, key=RANK.__getitem__)
             if not request.member.is_at_least(needed):
                 return not_allowed(request, needed)
@@ -144,7 +169,7 @@ def find_member(request: HttpRequest, slug: str) -> Member:
         raise Http404
     if request.session.get(SESSION_KEY) != slug:
         request.session[SESSION_KEY] = slug
-    return Member(user, membership.organization, Role(membership.role))
+    return Member.of(user, membership)
 
 
 def last_visited(request: HttpRequest) -> Member | None:
@@ -154,7 +179,7 @@ def last_visited(request: HttpRequest) -> Member | None:
     memberships = request.user.memberships.select_related("organization").order_by("created_at")
     slug = request.session.get(SESSION_KEY, "")
     found = memberships.filter(organization__slug=slug).first() or memberships.first()
-    return Member(request.user, found.organization, Role(found.role)) if found else None
+    return Member.of(request.user, found) if found else None
 
 
 def member(request: HttpRequest) -> dict[str, Any]:
@@ -173,9 +198,9 @@ def find_own(queryset: QuerySet[M], prefix: str, public_id: str, **of_organizati
 
 
 def find_form(request: MemberRequest, form_id: str) -> Form:
-    """Return a form of the organization, with its submission count. Raises Http404."""
+    """Return a form that the member sees, with its submission count. Raises Http404."""
     forms = Form.objects.select_related("organization").with_submission_count()
-    return find_own(forms, Prefix.FORM, form_id, organization=request.member.organization)
+    return find_own(request.member.forms.narrow(forms, "pk"), Prefix.FORM, form_id)
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """The mail with an invitation. It leaves through the outbox, with the link encrypted (docs/adr/0034)."""
 
+import uuid
+from collections.abc import Collection
+
 from django.conf import settings
 from django.db import transaction
 from django.template.loader import render_to_string
@@ -22,10 +25,12 @@ ROLES = {
 }
 
 
-def invite_by_mail(organization: Organization, email: str, role: Role, *, by: User) -> Invitation:
+def invite_by_mail(
+    organization: Organization, email: str, role: Role, *, by: User, form_ids: Collection[uuid.UUID] | None = None
+) -> Invitation:
     """Invite a person and queue the mail, in one transaction. Raises what `invite` raises."""
     with transaction.atomic():
-        invitation, token = invite(organization=organization, email=email, role=role, by=by)
+        invitation, token = invite(organization=organization, email=email, role=role, by=by, form_ids=form_ids)
         expires_at = invitation.expires_at
         with translation.override(mail_language([by])):
             mail = _rendered(invitation, token)

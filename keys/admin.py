@@ -25,6 +25,7 @@ from config.base.text import refuse_web_address
 from keys.access_keys import revoke_key
 from keys.audit import record_event
 from keys.audit.changes import changes, values_of
+from keys.members import sees_chosen_forms
 from keys.models import AccessKey, AuditEvent, Identity, Membership, Organization, Role, User
 from keys.organizations import rename_organization, set_plan
 from keys.plans import Plan
@@ -213,6 +214,9 @@ class OrganizationAdmin(NeverMadeNorDeleted, admin.ModelAdmin):
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         kept = {row.pk: row.role for row in Membership.objects.filter(organization=form.instance)}
+        for each in formset.forms:
+            if not sees_chosen_forms(each.instance.role):
+                each.instance.form_ids = None
         super().save_formset(request, form, formset, change)
         note = partial(record_event, organization=form.instance, by=operator(request))
         for membership in formset.new_objects:

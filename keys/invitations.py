@@ -2,6 +2,8 @@
 
 import datetime as dt
 import secrets
+import uuid
+from collections.abc import Collection
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -12,7 +14,7 @@ from django.utils.translation import gettext
 from config.api.errors import Conflict, Forbidden, invalid
 from config.base.times import now
 from keys.audit import record_event
-from keys.members import create_person, may_give
+from keys.members import MANAGERS_SEE_ALL, as_stored, create_person, may_give, sees_chosen_forms
 from keys.models import AuditEvent, Invitation, Membership, Organization, Role, User
 from keys.tokens import digest
 
@@ -23,13 +25,22 @@ MOST_A_DAY = 100  # invitation mails per person, over all organizations, includi
 INVITED = "member.invited"  # action in the audit trail
 
 
-def invite(*, organization: Organization, email: str, role: Role, by: User | None) -> tuple[Invitation, str]:
+def invite(
+    *,
+    organization: Organization,
+    email: str,
+    role: Role,
+    by: User | None,
+    form_ids: Collection[uuid.UUID] | None = None,
+) -> tuple[Invitation, str]:
     """
     Invite a person and return the invitation with the token of its link. A second one replaces the first.
 
-    `by`: None for a command; its invitation makes an account also where SIGN_UP is closed.
+    `by`: None for a command; its invitation makes an account also where SIGN_UP is closed. `form_ids`: the only forms
+    of the organization that the person will see; None: all.
 
-    Raises ValidationFailed for an invalid address, Conflict for a member and for too many invitations, Forbidden if an
+    Raises ValidationFailed for an invalid address, Conflict for a member, for too many invitations, and for chosen
+    forms of a role that sees all, Forbidden if an
     admin invites an owner.
     """
     email = email.strip().lower()
@@ -38,6 +49,8 @@ def invite(*, organization: Organization, email: str, role: Role, by: User | Non
     except ValidationError:
         message = gettext("%(email)s is not an email address.") % {"email": email[:100]}
         raise invalid("email", "invalid_email", message, has_subject=True) from None
+    if form_ids is not None and not sees_chosen_forms(role):
+        raise Conflict(gettext(MANAGERS_SEE_ALL))
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         members = Membership.objects.select_for_update().filter(organization=organization).order_by("pk")
@@ -48,6 +61,7 @@ def invite(*, organization: Organization, email: str, role: Role, by: User | Non
             raise Conflict(gettext("%(email)s is already a member.") % {"email": email})
         _refuse_too_many(organization, email, by)
         values = {"role": role, "digest": digest(token), "invited_by": by, "makes_account": by is None}
+        values["form_ids"] = as_stored(form_ids)
         invitation, _ = Invitation.objects.update_or_create(
             organization=organization,
             email=email,
@@ -97,7 +111,9 @@ def accept_invitation(invitation: Invitation, user: User) -> Membership:
         if not deleted:
             raise Conflict(gettext("This invitation was accepted or revoked in the meantime."))
         membership, is_new = Membership.objects.get_or_create(
-            organization=invitation.organization, user=user, defaults={"role": invitation.role}
+            organization=invitation.organization,
+            user=user,
+            defaults={"role": invitation.role, "form_ids": invitation.form_ids},
         )
         if is_new:
             subject = f"{user.email} as {membership.role}"

@@ -5,13 +5,17 @@ from collections.abc import Collection
 
 from allauth.account.models import EmailAddress
 from django.db import transaction
+from django.db.models import F
 from django.utils.translation import gettext, gettext_noop
 
 from config.api.errors import Conflict, Forbidden
+from config.base.ids import Prefix, encode_id
 from keys.audit import record_event
 from keys.audit.changes import changes
 from keys.models import Membership, Organization, Role, User
+from keys.seen_forms import SeenForms
 
+MANAGERS_SEE_ALL = gettext_noop("Owners and admins see every form. Change the role first.")
 LAST_OWNER = gettext_noop("An organization needs an owner. Make another member an owner first.")
 
 
@@ -52,7 +56,9 @@ def change_role(membership: Membership, role: Role, *, by: User) -> None:
             return
         found = changes({"role": membership.role}, {"role": str(role)})
         membership.role = role
-        membership.save(update_fields=["role"])
+        if not sees_chosen_forms(role):
+            membership.form_ids = None
+        membership.save(update_fields=["role", "form_ids"])
         subject = f"{membership.user.email} is now {role.value}"
         record_event(
             organization=membership.organization,
@@ -61,6 +67,43 @@ def change_role(membership: Membership, role: Role, *, by: User) -> None:
             subject=subject,
             changes=found,
         )
+
+
+def sees_chosen_forms(role: str) -> bool:
+    """Return whether members with this role may be limited to chosen forms: owners and admins see every one."""
+    return role in (Role.MEMBER, Role.VIEWER)
+
+
+def change_seen_forms(membership: Membership, form_ids: Collection[uuid.UUID] | None, *, by: User) -> None:
+    """
+    Limit a member to these forms of the organization, or (None) let them see all.
+
+    Raises Forbidden unless `by` may change the member, Conflict for owners and admins, who see every form.
+    """
+    with transaction.atomic():
+        membership, actor = _locked(membership, by)
+        if not may_give(actor.role, membership.role):
+            raise Forbidden(gettext("Only owners and admins choose the forms that others see."))
+        if not sees_chosen_forms(membership.role):
+            raise Conflict(gettext(MANAGERS_SEE_ALL))
+        chosen = as_stored(form_ids)
+        if membership.form_ids == chosen:
+            return
+        found = changes({"forms": _shown(membership.form_ids)}, {"forms": _shown(chosen)})
+        membership.form_ids = chosen
+        membership.save(update_fields=["form_ids"])
+        subject = membership.user.email
+        record_event(
+            organization=membership.organization, by=by, action="member.forms_changed", subject=subject, changes=found
+        )
+
+
+def as_stored(form_ids: Collection[uuid.UUID] | None) -> list[str] | None:
+    return None if form_ids is None else sorted(map(str, form_ids))
+
+
+def _shown(chosen: list[str] | None) -> list[str] | None:
+    return None if chosen is None else [encode_id(Prefix.FORM, uuid.UUID(one)) for one in chosen]
 
 
 def remove_member(membership: Membership, *, by: User) -> None:
@@ -101,10 +144,13 @@ def _refuse_last_owner(membership: Membership) -> None:
         raise Conflict(gettext(LAST_OWNER))
 
 
-def verified_members(organizations: Collection[uuid.UUID]) -> set[tuple[uuid.UUID, str]]:
-    """Return organization and verified address, in lower case, of every active member of these organizations."""
+def verified_members(organizations: Collection[uuid.UUID]) -> dict[tuple[uuid.UUID, str], SeenForms]:
+    """
+    Return the forms that each active member of these organizations sees, by organization and verified address, in lower
+    case.
+    """
     rows = Membership.objects.filter(
         organization__in=organizations, user__is_active=True, user__emailaddress__verified=True
     )
-    pairs = rows.values_list("organization_id", "user__emailaddress__email")
-    return {(organization, email.lower()) for organization, email in pairs}
+    found = rows.annotate(email=F("user__emailaddress__email"))
+    return {(row.organization_id, row.email.lower()): SeenForms.of(row) for row in found}

@@ -2,13 +2,14 @@
 
 import dataclasses
 import datetime as dt
+import uuid
 from collections.abc import Collection
 
 from django.db.models import Prefetch, Q, QuerySet, Sum
 
 from config.base.times import now
 from forms_app.models import Form
-from keys.models import Organization
+from keys.seen_forms import SeenForms
 from submissions.models import Submission, SubmissionQuerySet, Tally
 from webhooks.models import ATTEMPTS_KEPT, DESTINATION, WEBHOOK, Attempt, Delivery, Receiver
 
@@ -50,22 +51,26 @@ def load_answers(deliveries: Collection[Delivery]) -> None:
             one.response = answer if room >= 0 else ""
 
 
-def by_channel(rows: QuerySet[Delivery], *, form: Form | None, channel: str = "") -> list[QuerySet[Delivery]]:
+def by_channel(
+    rows: QuerySet[Delivery], form_ids: Collection[uuid.UUID] | None, *, channel: str = ""
+) -> list[QuerySet[Delivery]]:
     """
-    Return the deliveries of one form and one channel, if given, in parts that do not overlap, each with an index.
+    Return the deliveries of these forms and one channel, if given, in parts that do not overlap, each with an index.
 
     A delivery does not know its form, and asking its submission would read millions of rows for a form with few. So a
-    form's deliveries are those to its receivers, and the others, those to receivers of all forms among them, of its
-    newest `MAILS_OF_NEWEST` submissions.
+    form's deliveries are those to its receivers, and the others, those to receivers of all forms among them, of the
+    newest `MAILS_OF_NEWEST` submissions of these forms.
     """
     if channel:
         rows = rows.filter(channel=channel)
-    if form is None:
+    if form_ids is None:
         return [rows]
-    serving = Receiver.objects.serving(form).values_list("pk", "form")
+    organizations = Form.objects.filter(pk__in=form_ids).values("organization")
+    serving = Receiver.objects.filter(Q(form__in=form_ids) | Q(form=None, organization__in=organizations))
+    serving = serving.values_list("pk", "form")
     own = [pk for pk, of in serving if of is not None]
     of_all_forms = [pk for pk, of in serving if of is None]
-    newest = Submission.objects.filter(form=form).order_by("-id").values("pk")[:MAILS_OF_NEWEST]
+    newest = Submission.objects.filter(form__in=form_ids).order_by("-id").values("pk")[:MAILS_OF_NEWEST]
     to_own = rows.filter(receiver__in=own)
     others = rows.filter(Q(receiver=None) | Q(receiver__in=of_all_forms), submission__in=newest)
     if channel in (WEBHOOK, DESTINATION):
@@ -84,15 +89,22 @@ class Health:
     pending_webhooks: int
 
 
-def delivery_health(organization: Organization) -> Health:
-    """Return the health of an organization's deliveries. Three cheap queries, whatever its size."""
+def delivery_health(seen: SeenForms) -> Health:
+    """
+    Return the health of the deliveries of an organization or of chosen forms, which have no webhooks for their readers.
+
+    Three cheap queries, whatever their size.
+    """
     since = now() - dt.timedelta(hours=24)
-    sums = Tally.objects.filter(form__organization=organization, hour__gte=since).aggregate(
+    forms = seen.narrow(Form.objects.all(), "pk")
+    sums = Tally.objects.filter(form__in=forms, hour__gte=since).aggregate(
         delivered=Sum("delivered"), failed=Sum("failed")
     )
-    retrying = Delivery.objects.filter(organization=organization, status=STATUS.PENDING, attempt_count__gt=0)
-    stopped = Receiver.objects.webhooks().filter(organization=organization).exclude(status=Receiver.Status.ACTIVE)
-    statuses = list(stopped.values_list("status", flat=True))
+    retrying = Delivery.objects.filter(status=STATUS.PENDING, attempt_count__gt=0)
+    retrying = seen.narrow(retrying, "submission__form")
+    stopped = Receiver.objects.webhooks().filter(organization=seen.organization_id)
+    stopped = stopped.exclude(status=Receiver.Status.ACTIVE)
+    statuses = [] if seen.are_chosen else list(stopped.values_list("status", flat=True))
     return Health(
         delivered_24h=sums["delivered"] or 0,
         failed_24h=sums["failed"] or 0,

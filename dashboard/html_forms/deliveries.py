@@ -77,4 +77,6 @@ class DeliveriesFilterForm(FormFilterForm, LogFilterForm):
 
     def parts(self, rows: QuerySet[Delivery]) -> list[QuerySet[Delivery]]:
         """Return the chosen deliveries as disjoint querysets, each fast to read newest first."""
-        return by_channel(self.narrow(rows), form=self.chosen("form"), channel=self.chosen("channel") or "")
+        form = self.chosen("form")
+        form_ids = self.seen.ids if form is None else [form.pk]
+        return by_channel(self.narrow(rows), form_ids, channel=self.chosen("channel") or "")

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from dashboard.html_forms.own_form_field import OwnFormField
-from keys.models import Organization
+from keys.seen_forms import SeenForms
 
 
 class FilterForm(forms.Form):
@@ -18,9 +18,10 @@ class FilterForm(forms.Form):
 
 
 class FormFilterForm(FilterForm):
-    """Chooses one of the organization's forms, or all; a form of another organization is ignored."""
+    """Chooses one of the forms that the member sees, or all of them; any other form is ignored."""
 
-    def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, seen: SeenForms, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["form"] = OwnFormField.of_all(organization)
+        self.seen = seen
+        self.fields["form"] = OwnFormField.of_all(seen)
         self.order_fields(self.field_order)

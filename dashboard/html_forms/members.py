@@ -1,11 +1,13 @@
 """HTML forms for users and organizations."""
 
+import uuid
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
 from dashboard.access import Member
+from forms_app.models import Form
 from forms_app.sign_up import MAX_NAME
 from keys.members import may_give
 from keys.models import Organization, Role
@@ -23,7 +25,41 @@ def roles_for(inviter: Member) -> list[tuple[str, str]]:
     return [(role.value, str(text)) for role, text in ROLE_DESCRIPTIONS.items() if may_give(inviter.role, role)]
 
 
-class InviteForm(forms.Form):
+ALL, CHOSEN = "all", "chosen"
+CHECK = {"class": "form-check-input"}
+
+
+class SeenFormsForm(forms.Form):
+    """Every form of an organization, or chosen ones."""
+
+    seen = forms.ChoiceField(
+        label=gettext_lazy("Sees"),
+        choices=[(ALL, gettext_lazy("Every form, later ones too")), (CHOSEN, gettext_lazy("Only these forms"))],
+        initial=ALL,
+        widget=forms.RadioSelect(attrs=CHECK),
+    )
+
+    def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own = Form.objects.filter(organization=organization).order_by("-is_default", "status", "name", "id")
+        self.fields["forms"] = forms.MultipleChoiceField(
+            label=gettext("Forms"),
+            required=False,
+            choices=[(str(pk), name) for pk, name in own.values_list("pk", "name")],
+            widget=forms.CheckboxSelectMultiple(attrs=CHECK),
+        )
+
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("seen") == CHOSEN and self.cleaned_data.get("forms") == []:
+            self.add_error("forms", gettext("Choose at least one form."))
+        return self.cleaned_data
+
+    def form_ids(self) -> list[uuid.UUID] | None:
+        """Return the chosen forms of a valid form, None for all."""
+        return list(map(uuid.UUID, self.cleaned_data["forms"])) if self.cleaned_data["seen"] == CHOSEN else None
+
+
+class InviteForm(SeenFormsForm):
     email = forms.EmailField(
         max_length=254,
         label=gettext_lazy("Email"),
@@ -31,8 +67,9 @@ class InviteForm(forms.Form):
     )
 
     def __init__(self, *args: Any, inviter: Member, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, organization=inviter.organization, **kwargs)
         self.fields["role"] = forms.ChoiceField(label=gettext("Role"), choices=roles_for(inviter), initial=Role.MEMBER)
+        self.order_fields(["email", "role", "seen", "forms"])
 
 
 class OrganizationForm(forms.Form):

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from config.base.ids import Prefix, decode_id, encode_id
 from forms_app.models import Form
 from keys.models import Organization
+from keys.seen_forms import SeenForms
 from webhooks.models import ALL_FORMS
 
 EVERY_FORM = "all"  # the value of "All forms" where a choice is required
@@ -35,9 +36,9 @@ class OwnFormField(forms.TypedChoiceField):
         super().__init__(label=gettext("Form"), choices=choices, coerce=find, empty_value=None, **kwargs)
 
     @classmethod
-    def of_all(cls, organization: Organization, **kwargs: Any) -> "OwnFormField":
+    def of_all(cls, seen: SeenForms, **kwargs: Any) -> "OwnFormField":
         """Return an optional field with every form: archived forms keep their submissions, so they can be chosen."""
-        own = Form.objects.filter(organization=organization).order_by("-is_default", "status", "name", "id")
+        own = seen.narrow(Form.objects.order_by("-is_default", "status", "name", "id"), "pk")
         return cls(own, required=False, **kwargs)
 
     @classmethod

@@ -7,16 +7,20 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from dashboard.html_forms.filters import FormFilterForm
-from keys.models import AccessKey, Organization
+from keys.models import AccessKey
+from keys.seen_forms import SeenForms
 from submissions.models import Refusal
 
 
 class RefusalsFilterForm(FormFilterForm):
-    """Filters by form and by access key; values of other organizations are ignored."""
+    """Filters by form, and for members who see all of them by access key; values of others are ignored."""
 
-    def __init__(self, *args: Any, organization: Organization, **kwargs: Any) -> None:
-        super().__init__(*args, organization=organization, **kwargs)
-        keys = {key.public_id: key for key in AccessKey.objects.filter(organization=organization).order_by("name")}
+    def __init__(self, *args: Any, seen: SeenForms, **kwargs: Any) -> None:
+        super().__init__(*args, seen=seen, **kwargs)
+        if seen.are_chosen:
+            return
+        own = AccessKey.objects.filter(organization=seen.organization_id)
+        keys = {key.public_id: key for key in own.order_by("name")}
         choices = [("", gettext("All keys")), *((public_id, str(key)) for public_id, key in keys.items())]
         self.fields["key"] = forms.TypedChoiceField(
             required=False, label=gettext("Key"), choices=choices, coerce=keys.get, empty_value=None
@@ -24,5 +28,6 @@ class RefusalsFilterForm(FormFilterForm):
 
     def narrow(self, rows: QuerySet[Refusal]) -> QuerySet[Refusal]:
         form, key = self.chosen("form"), self.chosen("key")
+        rows = self.seen.narrow(rows)
         rows = rows.filter(form=form) if form else rows
         return rows.filter(access_key=key) if key else rows

@@ -19,7 +19,7 @@ from dashboard.accounts.time_zones import own_day
 from dashboard.html_forms.day_input import DaysForm
 from dashboard.html_forms.filters import FormFilterForm
 from forms_app.models import Form
-from keys.models import Organization
+from keys.seen_forms import SeenForms
 from submissions.reading.filters import MAX_QUERY, MIN_QUERY
 from submissions.reading.listing import Holding, Scope
 from webhooks.log_queries import undelivered_submissions
@@ -74,13 +74,14 @@ class Narrowing:
         found = dict.fromkeys(quoted or word for quoted, word in _WORD.findall(self.text))
         return sorted(found, key=len, reverse=True)
 
-    def scope(self, organization: Organization) -> Scope:
-        """Return the submissions of an organization that pass. An id finds its submission, whatever else is given."""
+    def scope(self, seen: SeenForms) -> Scope:
+        """Return the submissions of seen forms that pass. An id finds its submission, whatever else is given."""
         if self.wanted_id:
-            return Scope(organization_id=organization.pk, spam=None, held=Holding.EVERY, id=self.wanted_id)
+            return Scope(seen.organization_id, spam=None, held=Holding.EVERY, id=self.wanted_id, form_ids=seen.ids)
         text, *also = self.words or [""]
         return Scope(
-            organization_id=organization.pk,
+            organization_id=seen.organization_id,
+            form_ids=seen.ids,
             form_id=self.form.pk if self.form else None,
             spam=self.spam,
             unread=self.unread,

@@ -30,14 +30,14 @@ framing_itself = csp_update({"frame-src": ["'self'"]})
 
 @framing_itself
 @keeps_typed
-@in_organization()
+@in_organization(of_forms=True)
 def form_page(request: MemberRequest, form_id: str) -> HttpResponse:
     return edit(
         request, form_id, PageForm, "dashboard/form_look.html", saved=gettext("Saved. The form's page shows it now.")
     )
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 @xframe_options_sameorigin
 @while_typing("preview", always)

@@ -83,11 +83,11 @@ def query_of(request: MemberRequest, *names: str) -> str:
     return urlencode({name: request.GET[name] for name in names if request.GET.get(name)})
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def deliveries(request: MemberRequest) -> HttpResponse:
     organization = request.member.organization
-    filters = DeliveriesFilterForm(request.GET, organization=organization)
+    filters = DeliveriesFilterForm(request.GET, seen=request.member.forms)
     log = filters.parts(Delivery.objects.filter(organization=organization))
     context = {
         "filters": filters,
@@ -95,7 +95,7 @@ def deliveries(request: MemberRequest) -> HttpResponse:
         "query": query_of(request, *FILTERS),
         "here": query_of(request, *FILTERS, "page"),
         "log_url": reverse("dashboard:deliveries", args=[organization.slug]),
-        "mails_of_newest": MAILS_OF_NEWEST if filters.chosen("form") else 0,
+        "mails_of_newest": MAILS_OF_NEWEST if filters.chosen("form") or request.member.is_limited else 0,
     }
     piece = request.headers.get("HX-Request")
     return render(request, "dashboard/parts/log_rows.html" if piece else "dashboard/deliveries.html", context)
@@ -125,12 +125,12 @@ def _back(request: MemberRequest, found: Delivery) -> str:
     return f"{log}?{query}" if query else log
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def story(request: MemberRequest, submission_id: str) -> HttpResponse:
     """Show the activity of a submission, as the fragment of its page that is fetched until nothing is pending."""
-    rows = Submission.objects.all()
-    found = find_own(rows, Prefix.SUBMISSION, submission_id, organization=request.member.organization)
+    rows = request.member.forms.narrow(Submission.objects.all())
+    found = find_own(rows, Prefix.SUBMISSION, submission_id)
     moments = tell_story(found)
     context = {"submission": found, "moments": moments, "settled": is_settled(found, moments)}
     return render(request, "dashboard/parts/timeline.html", context)

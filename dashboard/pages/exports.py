@@ -43,15 +43,15 @@ RECORDED = [name for name in NAMES if name != "q"]  # filters in the audit trail
 REMEMBERED = 3600  # seconds that the progress of an export is kept after its last row
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 @expensive(searches)
 def exports(request: MemberRequest) -> HttpResponse:
     """Show the number of submissions that pass the filters, and ask for the format."""
     organization = request.member.organization
-    filters = SubmissionsFilterForm(request.GET, organization=organization)
+    filters = SubmissionsFilterForm(request.GET, seen=request.member.forms)
     narrowing = filters.narrowing()
-    scope = narrowing.scope(organization)
+    scope = narrowing.scope(request.member.forms)
     try:
         with searching(organization.pk, scope.text):
             count = scope.rows().count()
@@ -73,25 +73,25 @@ def exports(request: MemberRequest) -> HttpResponse:
     return render(request, "dashboard/exports.html", context)
 
 
-@in_organization(to_change=Role.VIEWER, while_suspended=True)
+@in_organization(to_change=Role.VIEWER, while_suspended=True, of_forms=True)
 @require_POST
 @expensive()
 def run_export(request: MemberRequest) -> HttpResponseBase:
     """Stream the export. The page polls its progress under the name that it sent as `run`."""
-    organization = request.member.organization
-    narrowing = SubmissionsFilterForm(request.POST, organization=organization).narrowing()
-    return _stream(request, narrowing.scope(organization).rows(), narrowing.form)
+    seen = request.member.forms
+    narrowing = SubmissionsFilterForm(request.POST, seen=seen).narrowing()
+    return _stream(request, narrowing.scope(seen).rows(), narrowing.form)
 
 
-@in_organization(to_change=Role.VIEWER, while_suspended=True)
+@in_organization(to_change=Role.VIEWER, while_suspended=True, of_forms=True)
 @require_POST
 @expensive()
 def export_files(request: MemberRequest) -> HttpResponseBase:
     """Stream the files of the submissions that pass the filters, as a ZIP."""
     member = request.member
-    filters = SubmissionsFilterForm(request.POST, organization=member.organization)
+    filters = SubmissionsFilterForm(request.POST, seen=member.forms)
     narrowing = filters.narrowing()
-    rows = narrowing.scope(member.organization).rows()
+    rows = narrowing.scope(member.forms).rows()
     try:
         response = stream_files(rows, organization_id=member.organization.pk, form=narrowing.form)
     except RateLimited as error:
@@ -142,7 +142,7 @@ def _progress_key(request: HttpRequest, run: str) -> str:
     return f"export {request.user.pk} {run[:40].encode().hex()}"
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def progress(request: MemberRequest, run: str) -> HttpResponse:
     """Show the progress of an export, as the fragment that the page polls until the export is done."""

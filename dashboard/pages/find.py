@@ -44,7 +44,7 @@ class FindForm(forms.Form):
     q = forms.CharField(required=False, max_length=MAX_QUERY, label=gettext_lazy("Search"))
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 @while_typing("search", is_typed_search)
 @expensive(searches)
@@ -76,10 +76,10 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
     yield gettext("Pages"), pages
     own_forms = [
         Found(form.name, page("form", form.public_id), "list-checks", form.get_status_display())
-        for form in Form.objects.filter(**of, name__icontains=text).order_by("-id")[:MAX_OF_A_KIND]
+        for form in member.forms.narrow(Form.objects.filter(name__icontains=text), "pk").order_by("-id")[:MAX_OF_A_KIND]
     ]
     yield gettext("Forms"), own_forms
-    if not text:
+    if not text or member.is_limited:
         return
     receivers = Receiver.objects.filter(Q(name__icontains=text) | Q(url__icontains=text), **of).select_related("form")
     destinations = [
@@ -93,9 +93,9 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
 
 
 def submission_with_id(member: Member, text: str) -> list[Submission]:
-    rows = Submission.objects.select_related("form")
+    rows = member.forms.narrow(Submission.objects.select_related("form"))
     with suppress(Http404):
-        return [find_own(rows, Prefix.SUBMISSION, text.strip(), form__organization=member.organization)]
+        return [find_own(rows, Prefix.SUBMISSION, text.strip())]
     return []
 
 

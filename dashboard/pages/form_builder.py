@@ -24,7 +24,7 @@ from submissions.hosted.controls import Control, controls_of
 
 
 @keeps_typed
-@in_organization()
+@in_organization(of_forms=True)
 def build(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show, add, move, duplicate, remove, restore and save fields; save and publish them."""
     form = find_form(request, form_id)
@@ -95,7 +95,7 @@ def preview_controls(rows: list[FieldRow]) -> list[Control]:
     return controls_of(fill_in_names(fields) if fields else GENERAL_FIELDS, {})
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_POST
 @while_typing("preview")
 def preview(request: MemberRequest, form_id: str) -> HttpResponse:

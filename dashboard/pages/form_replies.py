@@ -47,7 +47,7 @@ EXAMPLE_ADDRESS = "ada@example.com"
 
 
 @keeps_typed
-@in_organization()
+@in_organization(of_forms=True)
 def replies(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save a form's reply and confirmation, with a preview of the typed texts."""
     form = find_form(request, form_id)
@@ -106,7 +106,7 @@ def _preview(form: Form, typed: Reply, *, confirms: bool) -> dict[str, Any]:
     return {"shown": shown, "address": address, "is_example": newest is None, "question": lines}
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_POST
 @expensive()
 def test_reply(request: MemberRequest, form_id: str) -> HttpResponse:

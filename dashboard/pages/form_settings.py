@@ -38,14 +38,14 @@ def edit(request: MemberRequest, form_id: str, part: type[StampedForm], template
 
 
 @keeps_typed
-@in_organization()
+@in_organization(of_forms=True)
 def settings(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show and save name, origins, success message, redirect and retention."""
     return edit(request, form_id, SettingsForm, "dashboard/form_settings.html", saved=gettext(SAVED))
 
 
 @keeps_typed
-@in_organization()
+@in_organization(of_forms=True)
 def spam(request: MemberRequest, form_id: str) -> HttpResponse:
     return edit(request, form_id, SpamProtectionForm, "dashboard/form_spam.html", saved=gettext(SAVED))
 

@@ -40,11 +40,11 @@ class FormsPage(NumberedPage):
     last_number = pages
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def forms(request: MemberRequest) -> HttpResponse:
     archived = request.GET.get("status") == "archived"
-    own = Form.objects.filter(organization=request.member.organization).with_submission_count()
+    own = request.member.forms.narrow(Form.objects.with_submission_count(), "pk")
     in_use = own.exclude(status=Form.Status.ARCHIVED)
     shown = own.filter(status=Form.Status.ARCHIVED) if archived else in_use
     total = shown.count()
@@ -61,7 +61,7 @@ def forms(request: MemberRequest) -> HttpResponse:
     return render(request, "dashboard/forms.html", context)
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_POST
 def publish(request: MemberRequest, form_id: str) -> HttpResponse:
     found = find_form(request, form_id)
@@ -72,7 +72,7 @@ def publish(request: MemberRequest, form_id: str) -> HttpResponse:
     return redirect(_page_of(request, found))
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_POST
 def unpublish(request: MemberRequest, form_id: str) -> HttpResponse:
     found = find_form(request, form_id)
@@ -87,7 +87,7 @@ def unpublish(request: MemberRequest, form_id: str) -> HttpResponse:
     return redirect(_page_of(request, found))
 
 
-@in_organization(Role.MEMBER)
+@in_organization(Role.MEMBER, of_forms=True)
 def archive(request: MemberRequest, form_id: str) -> HttpResponse:
     found = find_form(request, form_id)
     if request.method != "POST":

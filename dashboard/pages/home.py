@@ -1,7 +1,7 @@
 """The start page of the dashboard: the last visited organization, or the creation of the first one."""
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 
@@ -9,6 +9,7 @@ from config.base.ids import Prefix
 from dashboard.access import SESSION_KEY, find_own, person
 from keys.invitations import invitations_to
 from keys.models import Organization
+from keys.seen_forms import SeenForms
 from submissions.models import Submission
 
 
@@ -29,6 +30,8 @@ def find_submission(request: HttpRequest, submission_id: str) -> HttpResponse:
     user = person(request)
     rows = Submission.objects.select_related("form__organization")
     found = find_own(rows, Prefix.SUBMISSION, submission_id, form__organization__memberships__user=user)
+    if not SeenForms.of(user.memberships.get(organization=found.organization_id)).includes(found.form_id):
+        raise Http404
     return redirect("dashboard:submission", found.form.organization.slug, found.public_id)
 
 

@@ -18,12 +18,12 @@ from submissions.refusals.recorder import recent_refusals
 SHOWN = 200
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def refused(request: MemberRequest) -> HttpResponse:
     """List refused submissions with the fix, similar ones of an hour grouped."""
     organization = request.member.organization
-    filters = RefusalsFilterForm(request.GET, organization=organization)
+    filters = RefusalsFilterForm(request.GET, seen=request.member.forms)
     rows = filters.narrow(recent_refusals(organization))
     context = {
         "filters": filters,
@@ -34,7 +34,7 @@ def refused(request: MemberRequest) -> HttpResponse:
     return render(request, "dashboard/refused.html", context)
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_POST
 def allow_origin(request: MemberRequest, form_id: str) -> HttpResponse:
     form = find_form(request, form_id)

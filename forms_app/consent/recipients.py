@@ -8,7 +8,7 @@ can be rendered without a query and its link in a log names nobody.
 import datetime as dt
 import secrets
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,6 +26,7 @@ from forms_app.models import Form, Recipient
 from keys.audit import record_event
 from keys.members import verified_members
 from keys.models import Organization
+from keys.seen_forms import SeenForms
 from keys.tokens import digest
 
 GOOD_FOR = dt.timedelta(days=7)  # of a confirmation's link
@@ -81,12 +82,18 @@ def standings_of(forms: Collection[Form]) -> dict[uuid.UUID, list[Standing]]:
             _standing(
                 address,
                 consents.get((form.pk, address.lower())),
-                is_member=(form.organization_id, address.lower()) in members,
+                is_member=is_member_of(form, address, members),
             )
             for address in form.notification_recipients
         ]
         for form in forms
     }
+
+
+def is_member_of(form: Form, address: str, members: Mapping[tuple[uuid.UUID, str], SeenForms]) -> bool:
+    """Return whether an address is that of a member who sees the form; others are strangers to it."""
+    seen = members.get((form.organization_id, address.lower()))
+    return seen is not None and seen.includes(form.pk)
 
 
 def _standing(address: str, consent: Recipient | None, *, is_member: bool) -> Standing:

@@ -71,6 +71,7 @@ ACTIONS: "dict[str, dict[str, StrOrPromise]]" = {
         "member.joined": pgettext_lazy("what somebody did", "joined"),
         "member.role_unknown": pgettext_lazy("what somebody did", "got the default role, for an unknown one:"),
         "member.role_changed": pgettext_lazy("what somebody did", "changed a role:"),
+        "member.forms_changed": pgettext_lazy("what somebody did", "changed the forms that a member sees:"),
         "member.removed": pgettext_lazy("what somebody did", "removed the member"),
         "member.left": pgettext_lazy("what somebody did", "left"),
         "invitation.revoked": pgettext_lazy("what somebody did", "took back the invitation of"),

@@ -214,6 +214,9 @@ class Membership(models.Model):
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="memberships", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER, db_default=Role.MEMBER)
+    form_ids = models.JSONField(
+        null=True, editable=False, help_text="The only forms that a viewer or member sees. Empty: all."
+    )
     created_at = models.DateTimeField(default=now, db_default=Now())
 
     class Meta:
@@ -221,6 +224,10 @@ class Membership(models.Model):
             models.UniqueConstraint(fields=["organization", "user"], name="membership_once_per_organization"),
             models.CheckConstraint(
                 name="membership_role_is_known", condition=models.Q(role__in=["owner", "admin", "member", "viewer"])
+            ),
+            models.CheckConstraint(
+                name="membership_of_chosen_forms_manages_nothing",
+                condition=models.Q(form_ids__isnull=True) | models.Q(role__in=["member", "viewer"]),
             ),
         ]
 

@@ -53,6 +53,9 @@ class Invitation(models.Model):
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="invitations", db_index=False)
     email = models.EmailField(max_length=254)
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER, db_default=Role.MEMBER)
+    form_ids = models.JSONField(
+        null=True, editable=False, help_text="The only forms that a viewer or member sees. Empty: all."
+    )
     digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256 of the token.")
     invited_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     makes_account = models.BooleanField(

@@ -7,7 +7,7 @@ A list's total is the tallies plus the rows not counted yet, in one statement (d
 import datetime as dt
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.db import connection
@@ -68,10 +68,10 @@ def stored_count_of_form() -> Combinable:
     return _stored("form", spam=False)
 
 
-def total_of_form(form_id: uuid.UUID, *, spam: bool | None, using: str) -> int:
-    """Return the number of a form's submissions: spam, not spam, or both (None)."""
-    forms = Form.objects.using(using).filter(pk=form_id).annotate(n=_stored("form", spam=spam))
-    return forms.values_list("n", flat=True).first() or 0
+def total_of_forms(form_ids: Collection[uuid.UUID], *, spam: bool | None, using: str) -> int:
+    """Return the number of these forms' submissions: spam, not spam, or both (None)."""
+    forms = Form.objects.using(using).filter(pk__in=form_ids).annotate(n=_stored("form", spam=spam))
+    return sum(forms.values_list("n", flat=True))
 
 
 def total_of_organization(organization_id: uuid.UUID, *, spam: bool | None, using: str) -> int:

@@ -21,10 +21,13 @@ from django.db import Error as DatabaseError
 from config.base.database import drop_broken_connections
 from config.base.ids import first_id_of
 from config.base.times import now
+from keys.seen_forms import SeenForms
 from submissions.live.reader import MOST_READ, Message, Reader
+from submissions.live.rights import seen_by_members
 from submissions.live.tokens import Watch, server_sent
 
 POLL_SECONDS = 0.5
+CHECK_SECONDS = 5.0  # between two looks at the rights of viewers: at most 10 s may pass (docs/contract.md 2.55)
 READ_AGAIN = dt.timedelta(seconds=10)  # longer than an INSERT waits for its commit
 REPLAYED = dt.timedelta(minutes=10)  # how far back a lost connection is replayed; beyond, the page reloads its list
 MOST_REPLAYED = 200  # events to one viewer
@@ -36,10 +39,14 @@ logger = logging.getLogger(__name__)
 
 @dataclasses.dataclass(eq=False, slots=True)
 class Viewer:
-    """One open stream. `after`: the last submission it has seen; `sent`: the ids sent recently."""
+    """
+    One open stream. `after`: the last submission it has seen; `seen`: the forms that its person sees; `sent`: the ids
+    sent recently.
+    """
 
     watch: Watch
     after: uuid.UUID
+    seen: SeenForms
     is_new: bool = True
     sent: set[uuid.UUID] = dataclasses.field(default_factory=set)
     queue: "asyncio.Queue[bytes | None]" = dataclasses.field(default_factory=lambda: asyncio.Queue(QUEUE))
@@ -47,7 +54,7 @@ class Viewer:
     def wants(self, message: Message) -> bool:
         """Return whether a message of its organization is for this viewer, and new to it."""
         pk, _, form, _ = message
-        return pk not in self.sent and self.watch.form_id in (None, form)
+        return pk not in self.sent and self.watch.form_id in (None, form) and self.seen.includes(form)
 
     def give(self, message: bytes) -> bool:
         """Put a message into the queue; return whether there was room."""
@@ -58,7 +65,7 @@ class Viewer:
         return True
 
     def dismiss(self) -> None:
-        """Make the page reload its list, and end the stream: it was too slow, or disconnected for too long."""
+        """Make the page reload its list, and end the stream: it is too slow, or its person sees other forms now."""
         while not self.queue.empty():
             self.queue.get_nowait()
         self.give(RESET)
@@ -83,12 +90,13 @@ class Hub:
         self.reader: asyncio.Task[None] | None = None
         self.failed = 0
         self._logged_at = 0.0
+        self._checked_at = time.monotonic()
         self.polled_at = now()  # start of the last successful poll
 
-    def add(self, watch: Watch, after: uuid.UUID | None) -> Viewer:
-        """Start to serve a viewer: from `after` on, or from now."""
+    def add(self, watch: Watch, after: uuid.UUID | None, seen: SeenForms | None = None) -> Viewer:
+        """Start to serve a viewer: from `after` on, or from now. `seen`: None for every form."""
         moment = now()
-        viewer = Viewer(watch, after or first_id_of(moment))
+        viewer = Viewer(watch, after or first_id_of(moment), seen or SeenForms(watch.organization_id))
         if after and after < first_id_of(moment - REPLAYED):
             viewer.dismiss()
             return viewer
@@ -132,8 +140,10 @@ class Hub:
             logger.error("live stream: a poll failed", exc_info=error, extra={"failed": self.failed})
 
     async def poll(self) -> None:
-        """Read everything that is watched, and distribute it."""
+        """Read everything that is watched, and distribute it to those who may still see it."""
         began = now()
+        if time.monotonic() - self._checked_at > CHECK_SECONDS:
+            await self._dismiss_changed()
         watching = list(self.viewers)
         organizations = sorted({viewer.watch.organization_id for viewer in watching})
         floor = first_id_of(max(self.polled_at, began - REPLAYED) - READ_AGAIN)
@@ -151,6 +161,19 @@ class Hub:
                 viewer.dismiss()
                 self.remove(viewer)
         self.polled_at = began
+
+    async def _dismiss_changed(self) -> None:
+        """End the streams of people who are no members any more, or who see other forms than when they opened."""
+        watching = [viewer for viewer in self.viewers if viewer.watch.session_key]
+        self._checked_at = time.monotonic()
+        if not watching:
+            return
+        watches = [viewer.watch for viewer in watching]
+        found = await asyncio.get_running_loop().run_in_executor(self._thread, seen_by_members, watches)
+        for viewer in watching:
+            if found.get((viewer.watch.user_id, viewer.watch.organization_id)) != viewer.seen:
+                viewer.dismiss()
+                self.remove(viewer)
 
     def _hand_out(self, viewer: Viewer, messages: list[Message], floor: uuid.UUID, seen_from: uuid.UUID) -> bool:
         """Give a viewer its new messages; return whether none is missing."""

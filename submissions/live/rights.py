@@ -1,6 +1,11 @@
-"""Whether the person of a token is still logged in and a member, read from the database when a stream opens."""
+"""
+The rights of the person of a token, read from the database: when a stream opens, whether they are logged in; then and
+while it is open, which forms they see as a member.
+"""
 
 import asyncio
+import uuid
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 
 from django.conf import settings
@@ -10,6 +15,7 @@ from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 
 from keys.models import Membership, User
+from keys.seen_forms import SeenForms
 from submissions.live.tokens import Watch
 
 PER_PERSON = 10  # open streams in one process
@@ -17,22 +23,33 @@ _sessions = SessionMiddleware(lambda _request: HttpResponse())  # for the config
 _thread = ThreadPoolExecutor(1, thread_name_prefix="live-rights")  # started by its first use
 
 
-async def still_may_watch(watch: Watch) -> bool:
-    """Return whether a token's rights still hold. Raises DatabaseError while the database is unavailable."""
+async def seen_by(watch: Watch) -> SeenForms | None:
+    """
+    Return the forms that the person of a token sees now; None: nothing any more.
+
+    Raises DatabaseError while the database is unavailable.
+    """
     if not watch.session_key:
-        return True
-    return await asyncio.get_running_loop().run_in_executor(_thread, _holds, watch)
+        return SeenForms(watch.organization_id)
+    return await asyncio.get_running_loop().run_in_executor(_thread, _seen, watch)
 
 
-def _holds(watch: Watch) -> bool:
-    """Return whether the session is that of the token's person, who is a member of its organization."""
+def _seen(watch: Watch) -> SeenForms | None:
+    """Return the forms, if the session is that of the token's person, who is a member of its organization."""
     close_old_connections()  # so that one is tested which a restart may have broken long ago
     request = HttpRequest()
     request.session = _sessions.SessionStore(watch.session_key)
     person = get_user(request)  # none after logout, a changed password, or a deactivation
     if not isinstance(person, User) or person.pk != watch.user_id:
-        return False
-    return Membership.objects.filter(user=person, organization=watch.organization_id).exists()
+        return None
+    return seen_by_members([watch]).get((person.pk, watch.organization_id))
+
+
+def seen_by_members(watches: Collection[Watch]) -> dict[tuple[uuid.UUID | None, uuid.UUID], SeenForms]:
+    """Return the forms that each person of these sees, by person and organization; who is no member, is missing."""
+    people = {watch.user_id for watch in watches}
+    rows = Membership.objects.filter(user__in=people, organization__in={watch.organization_id for watch in watches})
+    return {(row.user_id, row.organization_id): SeenForms.of(row) for row in rows}
 
 
 def is_over_share(watch: Watch, open_streams: "list[Watch]") -> bool:

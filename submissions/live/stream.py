@@ -21,8 +21,9 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 
 from config.base.ids import InvalidId, Prefix, decode_id, encode_id
+from keys.seen_forms import SeenForms
 from submissions.live.hub import Hub, Viewer
-from submissions.live.rights import is_over_share, still_may_watch
+from submissions.live.rights import is_over_share, seen_by
 from submissions.live.tokens import BadToken, Watch, read_token, server_sent
 
 Scope = dict[str, Any]
@@ -63,11 +64,12 @@ async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
         text = str(error) if isinstance(error, BadToken) else "The token is not one of ours."
         await _refuse(send, 401, "invalid_token", text)
         return
-    if (refusal := await _refusal(watch)) is not None:
-        await _refuse(send, *refusal)
+    seen = await _seen_or_refusal(watch)
+    if isinstance(seen, tuple):
+        await _refuse(send, *seen)
         return
     last_seen = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1") or query.get("after", [""])[0]
-    viewer = hub.add(watch, _submission_id(last_seen))
+    viewer = hub.add(watch, _submission_id(last_seen), seen)
     pump = asyncio.ensure_future(_pump(viewer, watch, send))
     gone = asyncio.ensure_future(_wait_until_gone(receive))
     try:
@@ -82,10 +84,11 @@ async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
                 await task
 
 
-async def _refusal(watch: Watch) -> tuple[Any, ...] | None:
-    """Return the arguments of the refusal of a viewer with a valid token, or None."""
+async def _seen_or_refusal(watch: Watch) -> SeenForms | tuple[Any, ...]:
+    """Return the forms that a viewer with a valid token sees, or the arguments of their refusal."""
     try:
-        if not await still_may_watch(watch):
+        seen = await seen_by(watch)
+        if seen is None:
             return 401, "invalid_token", "You are logged out, or no longer a member. Log in again."
     except DatabaseError:
         return 503, "service_unavailable", "The database is unavailable. Try again soon.", LATER
@@ -94,7 +97,7 @@ async def _refusal(watch: Watch) -> tuple[Any, ...] | None:
         return 429, "rate_limited", "You or your organization have too many live views open. Close one.", LATER
     if len(hub.viewers) >= settings.EVENTS_MAX_VIEWERS:
         return 503, "service_unavailable", "Too many are watching. Try again soon.", LATER
-    return None
+    return seen
 
 
 async def _pump(viewer: Viewer, watch: Watch, send: Send) -> None:

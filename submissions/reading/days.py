@@ -37,10 +37,10 @@ class DayCount:
 
 
 def count_days(
-    organization_id: uuid.UUID, form_id: uuid.UUID | None, *, days: int, zone: dt.tzinfo = dt.UTC
+    organization_id: uuid.UUID, form_ids: Collection[uuid.UUID] | None, *, days: int, zone: dt.tzinfo = dt.UTC
 ) -> list[DayCount]:
-    """Return the last days of an organization or of one form, oldest first, today included; each day has one."""
-    scope = Q(form_id=form_id) if form_id else Q(form__organization_id=organization_id)
+    """Return the last days of an organization or of these forms, oldest first, today included; each day has one."""
+    scope = Q(form__organization_id=organization_id) if form_ids is None else Q(form_id__in=form_ids)
     return _count(scope, days, zone, by=())[None]
 
 

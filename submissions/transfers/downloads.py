@@ -25,6 +25,7 @@ from config.base.ids import InvalidId, Prefix, decode_id
 from keys.authentication import META_NAME
 from keys.models import Membership, Permission, User
 from keys.organizations import has_second_step
+from keys.seen_forms import SeenForms
 from submissions.files import storage
 from submissions.files.names import content_disposition
 from submissions.models import StoredFile
@@ -88,11 +89,13 @@ def _released(request: HttpRequest, row: StoredFile) -> HttpResponseBase:
 
 
 def _for_member(user: User, file_id: str) -> StoredFile:
-    """Return a file of one of a user's organizations. Raises NotFound."""
+    """Return a file of a form that the user sees. Raises NotFound."""
     row = _find(file_id)
     memberships = Membership.objects.select_related("organization")
     membership = memberships.filter(user=user, organization=row.organization_id).first()
-    if membership is None or (membership.organization.second_step_required and not has_second_step(user)):
+    if membership is None or not SeenForms.of(membership).includes(row.form_id):
+        raise NotFound
+    if membership.organization.second_step_required and not has_second_step(user):
         raise NotFound
     return row
 

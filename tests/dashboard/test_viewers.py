@@ -17,7 +17,9 @@ def viewer(api: Client, tenant: Tenant) -> Browser:
 
 def is_read(public_id: str, tenant: Tenant) -> bool:
     wait_until_dispatched(tenant)
-    return {row.public_id: row.is_read for row in Submission.objects.filter(organization=tenant.organization)}[public_id]
+    return {row.public_id: row.is_read for row in Submission.objects.filter(organization=tenant.organization)}[
+        public_id
+    ]
 
 
 def test_submission__opened_by_a_viewer__stays_unread(tenant: Tenant, viewer: Browser, member: Browser) -> None:

@@ -14,7 +14,8 @@ from config.base.times import now
 from config.secrets.encryption import decrypt
 from forms_app.consent.addresses import mailbox_of
 from forms_app.consent.opt_outs import opted_out_among
-from forms_app.consent.recipients import mailable, stopped_among
+from forms_app.consent.recipients import is_member_of, mailable, stopped_among
+from forms_app.models import Form
 from keys.members import verified_members
 from keys.notices import ENGLISH, languages_of
 from keys.plans import Plan
@@ -66,8 +67,10 @@ class MailChannel(Channel[smtp.Mail]):
         members = verified_members({one.organization_id for one in notified if one.organization_id})
         stopped = stopped_among(notified.values())
         for delivery, pair in notified.items():
-            delivery.is_to_member = (delivery.organization_id, pair[1]) in members
-            delivery.is_stopped = pair in stopped
+            form = delivery.submission.form  # type: ignore[union-attr]  # those of submissions are notified
+            delivery.is_to_member = is_member_of(form, pair[1], members)
+            is_limited_to_others = (form.organization_id, pair[1]) in members and not delivery.is_to_member
+            delivery.is_stopped = pair in stopped or (is_limited_to_others and not _may_mail(form, pair[1]))
 
     def render(self, delivery: Delivery) -> smtp.Mail:
         """Return the mail for a submission, a test event, or any other event as a notice."""
@@ -107,6 +110,10 @@ class MailChannel(Channel[smtp.Mail]):
 
     def send(self, rendered: smtp.Mail) -> Outcome:
         return smtp.send(rendered)
+
+
+def _may_mail(form: Form, address: str) -> bool:
+    return address in {one.lower() for one in mailable([form]).get(form.pk, [])}
 
 
 def _valid(form: uuid.UUID, addresses: Sequence[str]) -> list[Target]:

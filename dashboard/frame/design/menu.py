@@ -28,6 +28,7 @@ class MenuPage:
 
     `current_on`: patterns of names of other pages (`form*`) on which the menu shows it as the current one. `words`:
     what else people type to find it. `role`: who may open it, and everybody above.
+    `of_forms`: so may members who see chosen forms only.
     """
 
     name: str
@@ -38,6 +39,7 @@ class MenuPage:
     current_on: tuple[str, ...] = ()
     words: "StrOrPromise" = ""
     role: Role = Role.VIEWER
+    of_forms: bool = False
 
 
 CREATES = pgettext_lazy("words to search for", "create add")
@@ -46,16 +48,19 @@ PAGES = (
     MenuPage(
         *("overview", gettext_lazy("Overview"), "house", "overview", MAIN),
         words=pgettext_lazy("words to search for", "home chart"),
+        of_forms=True,
     ),
-    MenuPage("forms", gettext_lazy("Forms"), "list-checks", "forms", MAIN, ("form*", "opt-outs")),
+    MenuPage("forms", gettext_lazy("Forms"), "list-checks", "forms", MAIN, ("form*", "opt-outs"), of_forms=True),
     MenuPage("form-new", gettext_lazy("New form"), "plus", "a-new-form", words=CREATES, role=Role.MEMBER),
     MenuPage(
         *("submissions", gettext_lazy("Submissions"), "inbox", "submissions", MAIN, ("submission*", "exports")),
         words=pgettext_lazy("words to search for", "spam search"),
+        of_forms=True,
     ),
     MenuPage(
         *("exports", pgettext_lazy("a page", "Export"), "inbox", "export"),
         words=pgettext_lazy("words to search for", "csv json download"),
+        of_forms=True,
     ),
     MenuPage(
         *("destinations", gettext_lazy("Destinations"), "send", "destinations", MAIN, ("destination*", "deliver*")),
@@ -69,10 +74,12 @@ PAGES = (
     MenuPage(
         *("deliveries", gettext_lazy("Deliveries"), "webhook", "deliveries"),
         words=pgettext_lazy("words to search for", "log mails attempts"),
+        of_forms=True,
     ),
     MenuPage(
         *("refused", pgettext_lazy("a page", "Refused"), "shield-alert", "refused", MAIN),
         words=pgettext_lazy("words to search for", "errors why post"),
+        of_forms=True,
     ),
     MenuPage(
         *("keys", gettext_lazy("Access Keys"), "key-round", "access-keys", SETTINGS, ("key-*",)),
@@ -121,4 +128,4 @@ def is_among(name: str, patterns: Iterable[str]) -> bool:
 
 
 def pages_for(member: Member) -> list[MenuPage]:
-    return [page for page in PAGES if member.is_at_least(page.role)]
+    return [page for page in PAGES if member.is_at_least(page.role) and (page.of_forms or not member.is_limited)]

@@ -67,7 +67,7 @@ def new_from_html(request: MemberRequest) -> HttpResponse:
     return _from_html(request, None, entered, create, saved)
 
 
-@in_organization(Role.MEMBER)
+@in_organization(Role.MEMBER, of_forms=True)
 def add_from_html(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show the fields of pasted HTML; add them to the form's own."""
     form = find_form(request, form_id)

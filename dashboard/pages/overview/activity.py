@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from dashboard.pages.overview.charts import DEFAULT_RANGE, RANGES, Chart, chosen_range, draw_chart
 from forms_app.models import Form
-from keys.models import Organization
+from keys.seen_forms import SeenForms
 from submissions.reading.days import DayCount, count_days
 
 
@@ -76,12 +76,12 @@ class Activity:
         return f"&form={self.form.public_id}" if self.form else ""
 
 
-def activity_of(organization: Organization, form: Form | None, *, days: str) -> Activity:
+def activity_of(seen: SeenForms, form: Form | None, *, days: str) -> Activity:
     """Return the activity in the range that `?days=` names, in days of the user's time zone."""
     number = chosen_range(days)
     known = 2 * max(number, DEFAULT_RANGE)
     zone = timezone.get_current_timezone()
-    counts = count_days(organization.pk, form.pk if form else None, days=known, zone=zone)
+    counts = count_days(seen.organization_id, [form.pk] if form else seen.ids, days=known, zone=zone)
     return Activity(number, form, counts, timezone.get_current_timezone_name())
 
 

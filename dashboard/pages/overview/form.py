@@ -27,7 +27,7 @@ from webhooks.models import Receiver
 PARTS = {"activity": "dashboard/parts/activity.html", "connect": "dashboard/parts/connect.html"}
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def form(request: MemberRequest, form_id: str) -> HttpResponse:
     """Show a form, or the part of its page that htmx asks for. `?test=` names a test submission to show."""
@@ -35,7 +35,7 @@ def form(request: MemberRequest, form_id: str) -> HttpResponse:
     context: dict[str, Any] = {"form": found}
     part = PARTS.get(request.htmx.target or "") if request.htmx else None
     if part != PARTS["connect"]:
-        context["activity"] = activity_of(organization, found, days=request.GET.get("days", ""))
+        context["activity"] = activity_of(request.member.forms, found, days=request.GET.get("days", ""))
     if part != PARTS["activity"]:
         context["connection"] = connection_of(organization, found, way=request.GET.get("snippet", ""))
     if part:
@@ -68,14 +68,14 @@ def _test(request: MemberRequest, form: Form, submission_id: str) -> dict[str, A
 
 
 def _find_test(request: MemberRequest, form: Form, submission_id: str) -> Submission:
-    rows = Submission.objects.select_related("form").filter(form=form)
-    found = find_own(rows, Prefix.SUBMISSION, submission_id, organization=request.member.organization)
+    rows = request.member.forms.narrow(Submission.objects.select_related("form").filter(form=form))
+    found = find_own(rows, Prefix.SUBMISSION, submission_id)
     if not found.is_test:
         raise Http404
     return found
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_POST
 @expensive()
 def test(request: MemberRequest, form_id: str) -> HttpResponse:
@@ -96,7 +96,7 @@ def test(request: MemberRequest, form_id: str) -> HttpResponse:
     return redirect(f"{address}?test={submission_id}#test")
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_POST
 def delete_test(request: MemberRequest, form_id: str, submission_id: str) -> HttpResponse:
     """Delete a test submission without asking: nothing of a visitor's is lost."""

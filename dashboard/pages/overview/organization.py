@@ -26,34 +26,47 @@ from webhooks.receivers.actions import held_for, needing_attention
 LATEST = 6
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def overview(request: MemberRequest) -> HttpResponse:
     """Show figures and a chart, and what needs attention; to htmx only the chart, of another range or form."""
-    organization = request.member.organization
-    filters = FormFilterForm(request.GET, organization=organization)
-    activity = activity_of(organization, filters.chosen("form"), days=request.GET.get("days", ""))
+    member, organization = request.member, request.member.organization
+    filters = FormFilterForm(request.GET, seen=member.forms)
+    activity = activity_of(member.forms, filters.chosen("form"), days=request.GET.get("days", ""))
     context: dict[str, Any] = {"activity": activity, "filters": filters}
     if request.htmx:
         return render(request, "dashboard/parts/activity.html", context)
-    latest = (
-        Submission.objects.filter(organization=organization, spam=False).confirmed().defer("search_text", "controls")
-    )
+    latest = Submission.objects.filter(spam=False).confirmed().defer("search_text", "controls")
     context |= {
-        "whole": activity if activity.form is None else activity_of(organization, None, days=""),
-        "health": delivery_health(organization),
-        "usage": ratelimit.peek_organization(organization.pk, organization.hourly_limit),
-        "mark": latest_mark(organization),
-        "invitations": invitations_to(request.member.user),
-        "exposed_keys": exposed_keys(organization) if request.member.may_manage else [],
-        "latest": list(latest.select_related("form").order_by("-id")[:LATEST]),
-        "steps": first_steps(organization),
-        "are_steps_hidden": are_hidden(request),
-        "storage": storage_of(organization),
-        "waiting": _waiting(request) if request.member.may_manage else [],
+        "whole": activity if activity.form is None else activity_of(member.forms, None, days=""),
+        "health": delivery_health(member.forms),
+        "invitations": invitations_to(member.user),
+        "exposed_keys": exposed_keys(organization) if member.may_manage else [],
+        "latest": list(member.forms.narrow(latest).select_related("form").order_by("-id")[:LATEST]),
+        "waiting": _waiting(request) if member.may_manage else [],
     }
-    context["usage_share"] = share(context["usage"].used, context["usage"].limit)
+    if member.may_make_forms:
+        context |= {"steps": first_steps(organization), "are_steps_hidden": are_hidden(request)}
+    if not member.is_limited:
+        context |= _of_organization(organization)
+        context["needs_attention"] = _needs_attention(organization, context)
     return render(request, "dashboard/overview.html", context)
+
+
+def _needs_attention(organization: Organization, shown: dict[str, Any]) -> bool:
+    found = (shown["mark"], shown["exposed_keys"], shown["waiting"], organization.held_posts)
+    return any(found) or shown["storage"]["is_tight"]
+
+
+def _of_organization(organization: Organization) -> dict[str, Any]:
+    """Return the requests of the hour and the storage, which no form has for itself."""
+    usage = ratelimit.peek_organization(organization.pk, organization.hourly_limit)
+    return {
+        "usage": usage,
+        "usage_share": share(usage.used, usage.limit),
+        "mark": latest_mark(organization),
+        "storage": storage_of(organization),
+    }
 
 
 @in_organization()

@@ -109,21 +109,22 @@ def is_long(request: HttpRequest) -> bool:
     return request.POST.get("do") == "export" or (searches(request) and "seen" not in request.POST)
 
 
-@in_organization(to_change=Role.VIEWER)
+@in_organization(to_change=Role.VIEWER, of_forms=True)
 @require_POST
 @expensive(is_long)
 def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
     """Apply one action: mark, release, delete (after a confirmation), export. Viewers only export."""
     if request.POST.get("do") != "export" and not request.member.may_edit:
         return not_allowed(request, Role.MEMBER)
-    filters = SubmissionsFilterForm(request.POST, organization=request.member.organization)
+    member = request.member
+    filters = SubmissionsFilterForm(request.POST, seen=member.forms)
     back = _back(request, filters)
     try:
         ids = parse_ids(request.POST.getlist("id"), most=MAX_SELECTED)
         newest = parse_ids(request.POST.getlist("newest"), most=1)
     except ApiError:
         ids, newest = [], []
-    do, own = request.POST.get("do", ""), Submission.objects.filter(organization=request.member.organization)
+    do, own = request.POST.get("do", ""), member.forms.narrow(Submission.objects.all())
     # A row can be unticked after "select all": then the tick of "all" is out of sight, and must not count.
     is_whole_page = len(ids) >= whole_number(request.POST.get("rows", "")) and request.POST.get("all") == "on"
     if newest and (is_whole_page or "seen" in request.POST):
@@ -138,7 +139,8 @@ def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
         files = sum(len(row.files) for row in rows)
         asked = {"table": Table.of(rows, None), "count": len(rows), "files": files}
         return _ask_to_delete(request, filters, asked, back)
-    changed = ACTIONS[do].run(ids, organization_id=request.member.organization.pk)
+    ids = list(own.filter(pk__in=ids).values_list("pk", flat=True))
+    changed = ACTIONS[do].run(ids, organization_id=member.organization.pk)
     _report(request, do, changed)
     return redirect(back)
 
@@ -148,7 +150,7 @@ def _act_on_all(
 ) -> HttpResponse:
     """Apply an action to everything that the filters select, up to the newest id that the list showed."""
     organization = request.member.organization
-    scope = filters.narrowing().scope(organization)
+    scope = filters.narrowing().scope(request.member.forms)
     if do == "export":
         return redirect(f"{reverse('dashboard:exports', args=[organization.slug])}?{filters.query()}")
     try:

@@ -16,11 +16,11 @@ from keys.models import Role
 UP, DOWN = -1, 1
 
 
-@in_organization(to_change=Role.VIEWER, while_suspended=True)
+@in_organization(to_change=Role.VIEWER, while_suspended=True, of_forms=True)
 @require_POST
 def columns(request: MemberRequest) -> HttpResponse:
     """Store the ticked columns in the order of the page; without scripts, `up` and `down` move one of them."""
-    filters = SubmissionsFilterForm(request.POST, organization=request.member.organization)
+    filters = SubmissionsFilterForm(request.POST, seen=request.member.forms)
     form = filters.narrowing().form
     address = reverse("dashboard:submissions", args=[request.member.organization.slug])
     if form is None:

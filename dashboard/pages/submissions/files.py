@@ -52,11 +52,11 @@ def shown_files(submission: Submission) -> list[ShownFile]:
     return found
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def preview(request: MemberRequest, file_id: str) -> HttpResponse:
     """Show a picture that a submission has as a file, smaller and encoded again; 404 for other types."""
-    file = find_own(StoredFile.objects.used(), Prefix.FILE, file_id, organization_id=request.member.organization.pk)
+    file = find_own(request.member.forms.narrow(StoredFile.objects.used()), Prefix.FILE, file_id)
     if file.is_withheld:
         return _refused(gettext("This file is withheld: it is infected, or not scanned yet."), 403)
     if file.content_type not in PREVIEWED:

@@ -33,13 +33,13 @@ FARTHEST_PAGE = 10**9
 MAX_NEW_ROWS = 25  # that a live list asks for with one request
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 @while_typing("search", is_typed_search)
 @expensive(searches)
 def submissions(request: MemberRequest) -> HttpResponse:
     organization = request.member.organization
-    filters = SubmissionsFilterForm(request.GET, organization=organization)
+    filters = SubmissionsFilterForm(request.GET, seen=request.member.forms)
     narrowing = filters.narrowing()
     if "row" in request.GET:
         return _new_rows(request, filters)
@@ -47,7 +47,7 @@ def submissions(request: MemberRequest) -> HttpResponse:
         # The pages of a form have their own frame, and the list of another one is not a part of this page.
         return HttpResponse(headers={"HX-Redirect": request.get_full_path()})
     number = page_number(request.GET.get("page", ""), farthest=FARTHEST_PAGE)
-    scope = narrowing.scope(organization)
+    scope = narrowing.scope(request.member.forms)
     try:
         with searching(organization.pk, scope.text):
             page = find_page(scope, number=number, size=PAGE_SIZE)
@@ -80,7 +80,7 @@ def _form_of(address: str | None) -> str:
 def _tabs(filters: SubmissionsFilterForm, scope: Scope) -> list[dict[str, Any]]:
     """Return the tabs; a tab keeps the other filters."""
     found = filters.narrowing()
-    whole = Scope(scope.organization_id, scope.form_id)
+    whole = Scope(scope.organization_id, scope.form_id, form_ids=scope.form_ids)
     count = count_unread(whole, MOST_UNREAD + 1)
     unread = f"{MOST_UNREAD}+" if count > MOST_UNREAD else str(count)
     tabs: list[tuple[str, dict[str, str], bool, str]] = [
@@ -113,12 +113,12 @@ def _newest(page: Page) -> str:
 
 def _new_rows(request: MemberRequest, filters: SubmissionsFilterForm) -> HttpResponse:
     """Return rows that the live stream has announced, as the list shows them, in the columns that it has."""
-    organization, form = request.member.organization, filters.narrowing().form
+    form = filters.narrowing().form
     try:
         ids = parse_ids(request.GET.getlist("row"), most=MAX_NEW_ROWS)
     except ApiError:
         ids = []
-    own = Submission.objects.filter(pk__in=ids, organization=organization)
+    own = request.member.forms.narrow(Submission.objects.filter(pk__in=ids))
     own = own.filter(form=form) if form else own
     rows = rows_of(list(own.values_list("pk", flat=True)), own.db)
     table = Table.of(rows, form, request.GET.getlist("column"))
@@ -126,12 +126,12 @@ def _new_rows(request: MemberRequest, filters: SubmissionsFilterForm) -> HttpRes
     return render(request, "dashboard/parts/submission_rows.html", context)
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def live(request: MemberRequest) -> HttpResponse:
     """Return the address of the live stream with a short-lived token. The stream checks them again."""
     organization = request.member.organization
-    narrowing = SubmissionsFilterForm(request.GET, organization=organization).narrowing()
+    narrowing = SubmissionsFilterForm(request.GET, seen=request.member.forms).narrowing()
     form = narrowing.form.pk if narrowing.form else None
     token = live_token(organization.pk, form, request.member.user.pk, request.session.session_key or "")
     return JsonResponse({"url": f"{settings.EVENTS_URL}/events?{urlencode({'token': token})}"})

@@ -19,11 +19,11 @@ from submissions.models import Consent, Submission
 PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers of browsers that load a page before it is opened
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def submission(request: MemberRequest, submission_id: str) -> HttpResponse:
     found = _find(request, submission_id)
-    filters = SubmissionsFilterForm(request.GET, organization=request.member.organization)
+    filters = SubmissionsFilterForm(request.GET, seen=request.member.forms)
     context = {**shown(request, found), "kept": filters.kept(), "query": filters.query()}
     if request.GET.get("part") == "panel":
         return render(request, "dashboard/parts/submission_panel.html", context)
@@ -77,8 +77,8 @@ def _neighbours(found: Submission) -> dict[str, Submission | None]:
 
 
 def _find(request: MemberRequest, submission_id: str) -> Submission:
-    rows = Submission.objects.select_related("form")
-    return find_own(rows, Prefix.SUBMISSION, submission_id, organization=request.member.organization)
+    rows = request.member.forms.narrow(Submission.objects.select_related("form"))
+    return find_own(rows, Prefix.SUBMISSION, submission_id)
 
 
 urlpatterns = [path("submissions/<str:submission_id>", submission, name="submission")]

@@ -144,6 +144,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "members": Row(get=VIEWER, post=ADMIN, data={"email": "new@example.com", "role": "member"}),
     "member-leave": Row(get=VIEWER),
     "member-role": Row(post=ADMIN, thing=a_member, data={"role": "admin"}),
+    "member-forms": Row(get=ADMIN, post=ADMIN, thing=a_member, data={"seen": "all"}),
     "member-remove": Row(get=ADMIN, post=ADMIN, thing=a_member),
     "member-resend": Row(post=ADMIN, thing=an_invitation),
     "member-take-back": Row(post=ADMIN, thing=an_invitation),

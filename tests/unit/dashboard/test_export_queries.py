@@ -6,6 +6,7 @@ import pytest
 from django.http import QueryDict
 
 from dashboard.html_forms.submissions import SubmissionsFilterForm
+from keys.seen_forms import SeenForms
 from submissions.models import Submission
 from tests.support.tenants import make_tenant
 
@@ -30,9 +31,9 @@ FILTERS = [
 def test_query__of_each_filter__is_the_same_after_pickling(chosen: str) -> None:
     tenant = make_tenant()
     for query in (chosen, f"{chosen}&form={tenant.default_form_id}"):
-        filters = SubmissionsFilterForm(QueryDict(query), organization=tenant.organization)
+        filters = SubmissionsFilterForm(QueryDict(query), seen=SeenForms(tenant.organization.pk))
         assert filters.is_valid(), filters.errors
-        rows = filters.narrowing().scope(tenant.organization).rows().order_by("id")
+        rows = filters.narrowing().scope(SeenForms(tenant.organization.pk)).rows().order_by("id")
         copy = Submission.objects.all()
         copy.query = pickle.loads(pickle.dumps(rows.query))
         assert copy.query.get_compiler("default").as_sql() == rows.query.get_compiler("default").as_sql()

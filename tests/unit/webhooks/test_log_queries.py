@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from config.base.times import now
 from forms_app.actions import create_form
+from keys.seen_forms import SeenForms
 from submissions.models import Submission, Tally
 from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, make_webhook_of_all_forms
@@ -56,13 +57,13 @@ def test_by_channel__of_a_form__are_its_webhooks_and_its_mails() -> None:
     delivery_of(make_submission(other), to=foreign)
     delivery_of(make_submission(other))
     rows = Delivery.objects.all()
-    to_webhooks, mails = by_channel(rows, form=form)
+    to_webhooks, mails = by_channel(rows, [form.pk])
     assert set(to_webhooks) == {ours, test_event}
     assert set(mails) == {mail}
     for channel, of_form, of_all in (("webhook", {ours, test_event}, 3), ("mail", {mail}, 2), ("pager", set(), 0)):
-        assert [set(part) for part in by_channel(rows, form=form, channel=channel)] == [of_form]
-        assert [part.count() for part in by_channel(rows, form=None, channel=channel)] == [of_all]
-    assert [part.count() for part in by_channel(rows, form=None)] == [5]
+        assert [set(part) for part in by_channel(rows, [form.pk], channel=channel)] == [of_form]
+        assert [part.count() for part in by_channel(rows, None, channel=channel)] == [of_all]
+    assert [part.count() for part in by_channel(rows, None)] == [5]
 
 
 def test_by_channel__webhook_of_all_forms__is_in_the_log_of_each_form_with_its_submissions() -> None:
@@ -75,7 +76,7 @@ def test_by_channel__webhook_of_all_forms__is_in_the_log_of_each_form_with_its_s
     rows = Delivery.objects.all()
     for of_form, expected in ((form, ours), (other, theirs)):
         for channel, found in (("", [set(), {expected}]), ("webhook", [set(), {expected}]), ("mail", [set()])):
-            assert [set(part) for part in by_channel(rows, form=of_form, channel=channel)] == found
+            assert [set(part) for part in by_channel(rows, [of_form.pk], channel=channel)] == found
 
 
 def test_health__counts_the_last_day_and_what_needs_a_look(django_assert_num_queries: DjangoAssertNumQueries) -> None:
@@ -92,5 +93,5 @@ def test_health__counts_the_last_day_and_what_needs_a_look(django_assert_num_que
     make_webhook_of_all_forms(form, status=Receiver.Status.DISABLED, disabled_reason="Disabled by hand.")
     make_webhook_of_all_forms(other, status=Receiver.Status.DISABLED, disabled_reason="Disabled by hand.")
     with django_assert_num_queries(3):
-        health = delivery_health(form.organization)
+        health = delivery_health(SeenForms(form.organization_id))
     assert health == Health(delivered_24h=5, failed_24h=2, retrying=1, disabled_webhooks=1, pending_webhooks=1)

@@ -44,8 +44,8 @@ def test_days__of_tallies_and_uncounted_rows__are_those_of_the_zone(
     put(other, other.form(), {"n": "1"}, at(30, 1))
 
     whole = count_days(tenant.organization.pk, None, days=4, zone=zone)
-    of_form = count_days(tenant.organization.pk, decode_id(Prefix.FORM, form_id), days=4, zone=zone)
-    nothing = count_days(tenant.organization.pk, decode_id(Prefix.FORM, tenant.default_form_id), days=4, zone=zone)
+    of_form = count_days(tenant.organization.pk, [decode_id(Prefix.FORM, form_id)], days=4, zone=zone)
+    nothing = count_days(tenant.organization.pk, [decode_id(Prefix.FORM, tenant.default_form_id)], days=4, zone=zone)
 
     assert [(day.day.day, day.received, day.spam) for day in whole] == expected
     assert of_form == whole

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from config.base.times import now
 from forms_app.models import Form
-from submissions.counts.tally import total_of_form, total_of_organization
+from submissions.counts.tally import total_of_forms, total_of_organization
 from submissions.models import Submission
 from tests.support.rows import put_many
 from tests.support.tenants import Tenant, make_tenant
@@ -53,8 +53,8 @@ def test_totals__while_rows_of_others_wait__read_neither_these_nor_the_dispatche
             cursor.execute("ANALYZE")
     form = Form.objects.get(organization=tenant.organization)
     totals: dict[str, Callable[[], int]] = {
-        "form": partial(total_of_form, form.pk, spam=False, using="default"),
-        "both kinds": partial(total_of_form, form.pk, spam=None, using="default"),
+        "form": partial(total_of_forms, [form.pk], spam=False, using="default"),
+        "both kinds": partial(total_of_forms, [form.pk], spam=None, using="default"),
         "organization": partial(total_of_organization, tenant.organization.pk, spam=False, using="default"),
     }
     for label, total in totals.items():
