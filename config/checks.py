@@ -22,7 +22,7 @@ CHOICES = {
     "SIGN_UP": ("open", "invited", "closed"),
     "DEFAULT_PLAN": ("free", "pro", "enterprise"),
     "ORGANIZATIONS": ("open", "operators"),
-    "OIDC_DEFAULT_ROLE": ("member", "admin", "owner"),
+    "OIDC_DEFAULT_ROLE": ("viewer", "member", "admin", "owner"),
 }
 HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")  # gunicorn drops names with other characters, WSGI merges `_` with `-`
 SHORTEST_LEASE_SECONDS = 5

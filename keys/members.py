@@ -13,7 +13,6 @@ from config.base.ids import Prefix, encode_id
 from keys.audit import record_event
 from keys.audit.changes import changes
 from keys.models import Membership, Organization, Role, User
-from keys.seen_forms import SeenForms
 
 MANAGERS_SEE_ALL = gettext_noop("Owners and admins see every form. Change the role first.")
 LAST_OWNER = gettext_noop("An organization needs an owner. Make another member an owner first.")
@@ -144,13 +143,10 @@ def _refuse_last_owner(membership: Membership) -> None:
         raise Conflict(gettext(LAST_OWNER))
 
 
-def verified_members(organizations: Collection[uuid.UUID]) -> dict[tuple[uuid.UUID, str], SeenForms]:
-    """
-    Return the forms that each active member of these organizations sees, by organization and verified address, in lower
-    case.
-    """
+def verified_members(organizations: Collection[uuid.UUID]) -> dict[tuple[uuid.UUID, str], Membership]:
+    """Return the active members of these organizations by organization and verified address, in lower case."""
     rows = Membership.objects.filter(
         organization__in=organizations, user__is_active=True, user__emailaddress__verified=True
     )
     found = rows.annotate(email=F("user__emailaddress__email"))
-    return {(row.organization_id, row.email.lower()): SeenForms.of(row) for row in found}
+    return {(row.organization_id, row.email.lower()): row for row in found}

@@ -1,5 +1,5 @@
 """
-The forms that a member sees: all of the organization, or chosen ones (docs/contract.md 2.55).
+The forms that a member sees: all of the organization, or chosen ones (docs/contract.md 2.70).
 
 The one filter of what people see. Pages, streams, files and mails ask it; keys see the whole organization.
 """

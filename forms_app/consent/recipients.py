@@ -25,7 +25,7 @@ from forms_app.consent.questions import count_question, mailbox_key
 from forms_app.models import Form, Recipient
 from keys.audit import record_event
 from keys.members import verified_members
-from keys.models import Organization
+from keys.models import Membership, Organization
 from keys.seen_forms import SeenForms
 from keys.tokens import digest
 
@@ -90,10 +90,10 @@ def standings_of(forms: Collection[Form]) -> dict[uuid.UUID, list[Standing]]:
     }
 
 
-def is_member_of(form: Form, address: str, members: Mapping[tuple[uuid.UUID, str], SeenForms]) -> bool:
+def is_member_of(form: Form, address: str, members: Mapping[tuple[uuid.UUID, str], Membership]) -> bool:
     """Return whether an address is that of a member who sees the form; others are strangers to it."""
-    seen = members.get((form.organization_id, address.lower()))
-    return seen is not None and seen.includes(form.pk)
+    member = members.get((form.organization_id, address.lower()))
+    return member is not None and SeenForms.of(member).includes(form.pk)
 
 
 def _standing(address: str, consent: Recipient | None, *, is_member: bool) -> Standing:

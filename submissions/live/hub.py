@@ -27,7 +27,7 @@ from submissions.live.rights import seen_by_members
 from submissions.live.tokens import Watch, server_sent
 
 POLL_SECONDS = 0.5
-CHECK_SECONDS = 5.0  # between two looks at the rights of viewers: at most 10 s may pass (docs/contract.md 2.55)
+CHECK_SECONDS = 5.0  # between two looks at the rights of viewers: at most 10 s may pass (docs/contract.md 2.70)
 READ_AGAIN = dt.timedelta(seconds=10)  # longer than an INSERT waits for its commit
 REPLAYED = dt.timedelta(minutes=10)  # how far back a lost connection is replayed; beyond, the page reloads its list
 MOST_REPLAYED = 200  # events to one viewer

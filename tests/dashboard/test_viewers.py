@@ -1,12 +1,19 @@
 """Viewers read and export what members do, and change nothing."""
 
+from urllib.parse import urlsplit
+
 import pytest
 
+from config.base.ids import Prefix, decode_id
 from keys.models import Membership
+from submissions.lifecycle.spam_links import spam_url
 from submissions.models import Submission
 from tests.services.client import Client
+from tests.services.receivers import MailReceiver
 from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.mail_links import link_in, text_part
 from tests.support.rows import put, wait_until_dispatched
+from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant
 
 
@@ -60,6 +67,18 @@ def test_page__of_a_viewer__offers_no_change(tenant: Tenant, viewer: Browser, me
     is_edited = page.endswith(("build", "settings"))
     assert ('class="editing" disabled' in " ".join(seen.text.split())) is is_edited
     assert 'class="editing" disabled' not in " ".join(theirs.text.split())
+
+
+def test_spam_link__of_a_viewer__marks_nothing(api: Client, tenant: Tenant, smtp: MailReceiver) -> None:
+    viewer, member = (member_of(tenant.organization, role) for role in ("viewer", "member"))
+    form_id = tenant.form(notification_recipients=[viewer.email, member.email])
+    submission = submit_and_get_id(api, tenant, form_id)
+    assert "Mark as spam" not in text_part(smtp.wait_for(viewer.email)[0])
+    assert link_in(smtp.wait_for(member.email)[0], "spam")
+    before = spam_url(submission, viewer.email)
+    for method in ("GET", "POST"):
+        assert api.request(method, urlsplit(before).path).status == 404
+    assert not Submission.objects.get(pk=decode_id(Prefix.SUBMISSION, submission)).spam
 
 
 def test_invitation__as_viewer__makes_one(api: Client, tenant: Tenant) -> None:

@@ -17,6 +17,7 @@ from forms_app.consent.opt_outs import opted_out_among
 from forms_app.consent.recipients import is_member_of, mailable, stopped_among
 from forms_app.models import Form
 from keys.members import verified_members
+from keys.models import Role
 from keys.notices import ENGLISH, languages_of
 from keys.plans import Plan
 from submissions.files.records import load_files
@@ -69,8 +70,10 @@ class MailChannel(Channel[smtp.Mail]):
         for delivery, pair in notified.items():
             form = delivery.submission.form  # type: ignore[union-attr]  # those of submissions are notified
             delivery.is_to_member = is_member_of(form, pair[1], members)
-            is_limited_to_others = (form.organization_id, pair[1]) in members and not delivery.is_to_member
-            delivery.is_stopped = pair in stopped or (is_limited_to_others and not _may_mail(form, pair[1]))
+            member = members.get((form.organization_id, pair[1]))
+            delivery.is_to_viewer = member is not None and member.role == Role.VIEWER
+            sees_others_only = member is not None and not delivery.is_to_member
+            delivery.is_stopped = pair in stopped or (sees_others_only and not _may_mail(form, pair[1]))
 
     def render(self, delivery: Delivery) -> smtp.Mail:
         """Return the mail for a submission, a test event, or any other event as a notice."""
@@ -81,7 +84,11 @@ class MailChannel(Channel[smtp.Mail]):
             uses_subject = is_paid or delivery.is_to_member
             with translation.override(delivery.language or delivery.submission.form.language):
                 return render_mail(
-                    delivery.submission, organization=organization, uses_subject=uses_subject, **envelope
+                    delivery.submission,
+                    organization=organization,
+                    uses_subject=uses_subject,
+                    marks_spam=not delivery.is_to_viewer,
+                    **envelope,
                 )
         if is_secret(delivery.event):
             return render_stored(json.loads(decrypt(delivery.message.secret)), **envelope)

@@ -30,7 +30,8 @@ def render_mail(
     submission: Submission, *, organization: Organization | None, uses_subject: bool, **envelope: Any
 ) -> Mail:
     """
-    Return the mail for a submission; its form must be loaded. `envelope`: `to` and `message_id` of the mail.
+    Return the mail for a submission; its form must be loaded. `envelope`: `to` and `message_id` of the mail, and
+    `marks_spam`.
 
     `uses_subject`: the page may choose the subject. A stranger who has a page's key could write it.
     """
@@ -84,6 +85,7 @@ def render_submission(
     reply_to: str = "",
     labels: Mapping[str, str] = MappingProxyType({}),
     organization: Organization | None = None,
+    marks_spam: bool = True,
 ) -> Mail:
     """
     Return the mail for a submission record.
@@ -91,7 +93,8 @@ def render_submission(
     `record` is that of docs/contract.md 5 (`data`, `files`, `createdAt`, `id` and `formId` are used). The text has
     every value whole; the HTML is cut to MAX_HTML_BYTES. Files are linked, and the links need a login: mails are
     forwarded. `labels`: of names that the form declares. `organization`: the owner, for the brand. `form_url` is our
-    own page of the submission, None for no link. Without a `subject` the form's name makes one.
+    own page of the submission, None for no link. Without a `subject` the form's name makes one. `marks_spam`: whether
+    it has the link that marks the submission.
     """
     context = {
         "form_name": form_name,
@@ -103,7 +106,7 @@ def render_submission(
         "received_at": datetime.fromisoformat(record["createdAt"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         "submission_id": record["id"],
         "stop_url": stop_url(record["formId"], to),
-        "spam_url": spam_url(record["id"], to) if form_url else "",
+        "spam_url": spam_url(record["id"], to) if form_url and marks_spam else "",
     }
     return Mail(
         to=to,

@@ -168,6 +168,7 @@ class Delivery(models.Model):
     objects = DeliveryQuerySet.as_manager()
     # Not columns: the mail channel looks them up after the claim, because rendering makes no query.
     is_to_member = False
+    is_to_viewer = False  # who changes nothing
     language = ""  # of the recipient; empty for the form's
     is_stopped = False
 
