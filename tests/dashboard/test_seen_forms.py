@@ -20,7 +20,7 @@ from forms_app.models import Form, Recipient
 from keys.access_keys import issue_key
 from keys.members import change_seen_forms
 from keys.models import Invitation, Membership, Role, User
-from submissions.models import Refusal, Submission
+from submissions.models import Refusal, Submission, Tally
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
@@ -30,7 +30,7 @@ from tests.support.crawler import crawl
 from tests.support.deliveries import make_delivery
 from tests.support.files.rows import picture, put_with_files
 from tests.support.live_stream import Stream
-from tests.support.rows import put, wait_until_dispatched
+from tests.support.rows import put, put_many, wait_until_dispatched
 from tests.support.submitting import submit_and_get_id
 from tests.support.tables.dashboard_table import IN_ORGANIZATION, Row
 from tests.support.tenants import Tenant, make_tenant, text_field
@@ -63,7 +63,7 @@ class Arranged:
 
 def arrange(tenant: Tenant, mark: str) -> Arranged:
     """Return a form with submissions, spam, a file, deliveries and a refusal."""
-    form_id = tenant.form(name=f"Form {mark}", fields=[text_field("message", label=f"Label {mark}")])
+    form_id = tenant.form(name=f"Form {mark}", fields=[text_field("message", label=f"Label {mark}", required=False)])
     files = put_with_files(tenant, form_id, [picture(f"{mark}.png")], {"message": f"With a file {mark}"})
     spam = put(tenant, form_id, {"message": f"Spam {mark}"}, spam=True)
     submission_id = put(tenant, form_id, {"message": f"Value {mark}"})
@@ -213,6 +213,32 @@ def test_everything__of_a_person_of_chosen_forms__is_theirs_alone(api: Client) -
     assert "2 submissions are marked as spam" in text_of(browser.follow(answer))
     marked = Submission.objects.filter(organization=tenant.organization, spam=True)
     assert {row.form.public_id for row in marked.select_related("form")} == {own}
+
+
+def test_figures__of_a_person_of_chosen_forms__count_theirs_alone(api: Client) -> None:
+    tenant = make_tenant()
+    own, other = (tenant.form(name=name) for name in ("Own", "Other"))
+    put_many(tenant, own, [{"message": "Hello"}] * 2)
+    put_many(tenant, other, [{"message": "Hello"}] * 41)
+    for message in ("Spam one", "Spam two", "Spam three"):
+        put(tenant, other, {"message": message}, spam=True)
+    wait_until_dispatched(tenant)
+    Tally.objects.filter(form=decode_id(Prefix.FORM, own)).update(delivered=5)
+    Tally.objects.filter(form=decode_id(Prefix.FORM, other)).update(delivered=61, failed=17)
+    limited = member_of(tenant.organization, "member")
+    change_seen_forms(Membership.objects.get(user=limited), [decode_id(Prefix.FORM, own)], by=tenant.owner)
+    browser, whole = logged_in(api, limited), logged_in(api, person_of(tenant))
+    overview = text_of(browser.get(place(tenant)))
+    for figure in ("Submissions today 2 2 in 30 days", "Spam, 30 days 0 % 0 caught", "24 hours 5 None failed"):
+        assert figure in overview
+    assert "Requests this hour" not in overview
+    assert "Submissions today 46 46 in 30 days" in text_of(whole.get(place(tenant)))
+    listed = text_of(browser.get(place(tenant, "submissions")))
+    assert "Unread 2 " in listed
+    assert "Unread 43 " in text_of(whole.get(place(tenant, "submissions")))
+    for query, theirs, everything in (("", 2, 43), ("?spam=all", 2, 46), ("?q=hello", 2, 43)):
+        for person, number in ((browser, theirs), (whole, everything)):
+            assert f"{number} submissions" in text_of(person.get(place(tenant, f"submissions/export{query}")))
 
 
 @pytest.mark.parametrize("chosen", ["csv", "json", "ndjson"])
