@@ -138,7 +138,7 @@ def starts(scene: SimpleNamespace) -> list[str]:
 
 def answers_with(mark: str, found: dict[str, Answer]) -> list[str]:
     # An address that holds the mark is shown again by the page that it asks for, such as the words of a search.
-    return [address for address, answer in found.items() if mark in answer.text and mark not in address]
+    return [address for address, answer in found.items() if mark.encode() in answer.body and mark not in address]
 
 
 def addresses(scene: SimpleNamespace, arranged: Arranged, method: str) -> Iterator[tuple[str, Row, str]]:
