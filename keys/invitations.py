@@ -60,8 +60,13 @@ def invite(
         if User.objects.filter(email=email, pk__in=list(roles)).exists():
             raise Conflict(gettext("%(email)s is already a member.") % {"email": email})
         _refuse_too_many(organization, email, by)
-        values = {"role": role, "digest": digest(token), "invited_by": by, "makes_account": by is None}
-        values["form_ids"] = as_stored(form_ids)
+        values = {
+            "role": role,
+            "form_ids": as_stored(form_ids),
+            "digest": digest(token),
+            "invited_by": by,
+            "makes_account": by is None,
+        }
         invitation, _ = Invitation.objects.update_or_create(
             organization=organization,
             email=email,

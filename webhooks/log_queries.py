@@ -66,8 +66,8 @@ def by_channel(
     if form_ids is None:
         return [rows]
     organizations = Form.objects.filter(pk__in=form_ids).values("organization")
-    serving = Receiver.objects.filter(Q(form__in=form_ids) | Q(form=None, organization__in=organizations))
-    serving = serving.values_list("pk", "form")
+    receivers = Receiver.objects.filter(Q(form__in=form_ids) | Q(form=None, organization__in=organizations))
+    serving = receivers.values_list("pk", "form")
     own = [pk for pk, of in serving if of is not None]
     of_all_forms = [pk for pk, of in serving if of is None]
     newest = Submission.objects.filter(form__in=form_ids).order_by("-id").values("pk")[:MAILS_OF_NEWEST]
@@ -100,8 +100,8 @@ def delivery_health(seen: SeenForms) -> Health:
     sums = Tally.objects.filter(form__in=forms, hour__gte=since).aggregate(
         delivered=Sum("delivered"), failed=Sum("failed")
     )
-    retrying = Delivery.objects.filter(status=STATUS.PENDING, attempt_count__gt=0)
-    retrying = seen.narrow(retrying, "submission__form")
+    pending = Delivery.objects.filter(status=STATUS.PENDING, attempt_count__gt=0)
+    retrying = seen.narrow(pending, "submission__form")
     stopped = Receiver.objects.webhooks().filter(organization=seen.organization_id)
     stopped = stopped.exclude(status=Receiver.Status.ACTIVE)
     statuses = [] if seen.are_chosen else list(stopped.values_list("status", flat=True))
