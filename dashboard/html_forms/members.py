@@ -69,6 +69,7 @@ class InviteForm(SeenFormsForm):
     def __init__(self, *args: Any, inviter: Member, **kwargs: Any) -> None:
         super().__init__(*args, organization=inviter.organization, **kwargs)
         self.fields["role"] = forms.ChoiceField(label=gettext("Role"), choices=roles_for(inviter), initial=Role.MEMBER)
+        self.fields["seen"].required = False  # all, unless the page asks for less
         self.order_fields(["email", "role", "seen", "forms"])
 
 
