@@ -22,12 +22,12 @@ from keys.access_keys import issue_key
 from keys.members import change_seen_forms
 from keys.models import Invitation, Membership, Role, User
 from submissions.models import Refusal, Submission, Tally
+from tests.dashboard.people.crawler import crawl
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
 from tests.support.browser import logged_in, make_stale, member_of, person_of, place, text_of
-from tests.support.crawler import crawl
 from tests.support.deliveries import make_delivery
 from tests.support.files.rows import picture, put_with_files
 from tests.support.live_stream import Stream
