@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.conf import settings
 from django.urls import NoReverseMatch, reverse
 
 from config.base.ids import Prefix, decode_id
@@ -284,8 +286,8 @@ def test_stream__of_a_person_of_chosen_forms__has_theirs_and_ends_with_the_list(
     browser = logged_in(api, limited)
 
     def open_stream(query: str = "") -> Stream:
-        token = browser.get(place(tenant, f"submissions/live{query}")).json()["url"].partition("token=")[2]
-        return Stream(service.events_port, token)
+        url = browser.get(place(tenant, f"submissions/live{query}")).json()["url"]
+        return Stream(service.events_port, parse_qs(urlsplit(url).query)["token"][0])
 
     with open_stream() as stream, open_stream(f"?form={other}") as of_other:
         submit_and_get_id(api, tenant, other)
@@ -341,7 +343,7 @@ def test_choosing__by_an_admin__asks_for_the_login_and_is_in_the_trail(api: Clie
     assert browser.post(place(tenant, f"members/{owner.pk}/forms"), form=path, seen="all").status in (302, 404)
     owner.refresh_from_db()
     assert owner.form_ids is None
-    make_stale(browser.cookies["sessionid"])
+    make_stale(browser.cookies[settings.SESSION_COOKIE_NAME])
     assert "reauthenticate" in browser.get(path).headers["Location"]
     browser = logged_in(api, person_of(tenant))
     for role, chosen in (("viewer", [str(form.pk)]), ("admin", None)):
