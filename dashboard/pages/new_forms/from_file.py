@@ -27,7 +27,7 @@ from forms_app.document.differences import differences
 from forms_app.document.records import FOR_WEBHOOKS_WRITE, document_of
 from forms_app.field_definitions import GENERAL_FIELDS
 from forms_app.models import Form
-from keys.models import Organization
+from keys.models import Organization, Role
 from submissions.hosted.controls import controls_of
 
 CREATED = "create"
@@ -47,7 +47,7 @@ def hidden_from(request: MemberRequest) -> tuple[str, ...]:
     return () if request.member.may_manage else FOR_WEBHOOKS_WRITE
 
 
-@in_organization()
+@in_organization(of_forms=True)
 @require_safe
 def download(request: MemberRequest, form_id: str) -> HttpResponse:
     """Return the document of a form as a file."""
@@ -60,7 +60,7 @@ def download(request: MemberRequest, form_id: str) -> HttpResponse:
 
 
 @keeps_typed
-@in_organization()
+@in_organization(Role.MEMBER)
 def new_from_file(request: MemberRequest) -> HttpResponse:
     """Show what a document makes, or its problems; create the form."""
     entered = DocumentForm(request.POST or None, request.FILES or None)

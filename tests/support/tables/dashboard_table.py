@@ -161,7 +161,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "form-new": Row(get=MEMBER, post=MEMBER, data={"name": "New", "start": "contact"}),
     "form-new-html": Row(get=MEMBER, post=MEMBER, data={"html": "<input name=a>"}, done=200),
     "form-new-file": Row(get=MEMBER, post=MEMBER, data={"document": '{"name": "New"}'}, done=200),
-    "form-document": Row(get=MEMBER, thing=a_form),
+    "form-document": Row(get=VIEWER, thing=a_form),
     "form-html": Row(get=MEMBER, post=MEMBER, thing=a_form, data={"html": "<input name=a>"}, done=200),
     "form-duplicate": Row(post=MEMBER, thing=a_form),
     "form": Row(get=VIEWER, thing=a_form),

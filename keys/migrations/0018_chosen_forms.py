@@ -6,7 +6,7 @@ HELP = "The only forms that a viewer or member sees. Empty: all."
 
 
 class Migration(migrations.Migration):
-    dependencies = [("keys", "0016_viewers")]
+    dependencies = [("keys", "0017_viewers")]
 
     operations = [
         migrations.AddField("invitation", "form_ids", models.JSONField(editable=False, help_text=HELP, null=True)),

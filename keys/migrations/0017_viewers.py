@@ -20,6 +20,6 @@ def roles_are_known(model: str) -> list[migrations.operations.base.Operation]:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("keys", "0015_own_installation")]
+    dependencies = [("keys", "0016_identities")]
 
     operations = [*roles_are_known("membership"), *roles_are_known("invitation")]
