@@ -186,7 +186,7 @@ def test_addresses__of_another_form__are_404(scene: SimpleNamespace) -> None:
 
 
 def test_addresses__of_no_form__are_404_by_default(scene: SimpleNamespace) -> None:
-    """What is for members of chosen forms has to say so; everything else is not there for them."""
+    """Pages for members of chosen forms have to say so; everything else is not there for them."""
     slug = scene.tenant.organization.slug
     for name in ("members", "plan", "destinations", "keys", "audit", "organization", "form-new", "opt-outs"):
         assert scene.limited.get(reverse(f"dashboard:{name}", args=[slug])).status == 404, name
