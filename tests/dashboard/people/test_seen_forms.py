@@ -40,7 +40,7 @@ from tests.support.tenants import Tenant, make_tenant, text_field
 from webhooks.models import Delivery
 from webhooks.receivers.destinations import add_destination
 
-# What an address names that is of a form.
+# The names of ids in addresses that are of a form.
 OF_FORMS = [("form_id",), ("submission_id",), ("file_id",), ("delivery_id",), ("form_id", "submission_id")]
 
 
