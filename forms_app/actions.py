@@ -129,7 +129,7 @@ def _recorded_creation(form: Form, copy_of: str) -> Changes:
     """Return what a new form has besides the defaults, as the audit trail shows it."""
     blank = document_of(Form(organization=form.organization, key=""))
     found = [(path, None, new) for path, _, new in _differences(blank, document_of(form)) if path != "status"]
-    return listed([("status", None, form.status), *([("copyOf", None, copy_of)] if copy_of else []), *found])
+    return listed([("status", None, form.status), *([("copy_of", None, copy_of)] if copy_of else []), *found])
 
 
 def duplicate_form(form: Form) -> Form:

@@ -11,6 +11,7 @@ from config.api.openapi.headers import (
     EVERYWHERE,
     HEADERS,
     IF_NONE_MATCH,
+    PRECONDITIONS,
     error_references,
     error_responses,
     error_schemas,
@@ -21,7 +22,7 @@ from config.api.schema import Schema, id_schema
 from config.base.ids import Prefix
 
 NOT_A_LETTER = re.compile(r"\W")
-METHODS = ("get", "post", "patch", "delete")
+METHODS = ("get", "post", "put", "patch", "delete")
 OPTIONAL_BODIES = ("replayDeliveries", "replayDestinationDeliveries")
 PATH_PREFIXES = {
     "forms": Prefix.FORM,
@@ -85,12 +86,15 @@ def operations(document: Schema) -> Iterator[tuple[str, str, Schema]]:
 def _finish_operation(path: str, method: str, operation: Schema) -> None:
     for parameter in operation.get("parameters", []):
         _finish_parameter(path, parameter)
-    if method == "get" and path.endswith("{id}"):
+    if method == "put":
+        operation["parameters"] += PRECONDITIONS
+    if method == "get" and path.endswith(("{id}", "{key}")):
         operation["parameters"].append(IF_NONE_MATCH)
         operation["responses"]["304"] = {"description": "The object is as the client has it."}
     for status, response in operation["responses"].items():
         response["description"] = response["description"] or "Success."
-        also = ["Location"] if status == "201" else ["ETag"] if "304" in operation["responses"] else []
+        also = ["Location"] if status == "201" else []
+        also += ["ETag"] if "304" in operation["responses"] or method == "put" else []
         response["headers"] = {**header_references([*EVERYWHERE, *also]), **response.get("headers", {})}
     operation["responses"] |= error_references(method)
     if "requestBody" in operation:
@@ -100,7 +104,10 @@ def _finish_operation(path: str, method: str, operation: Schema) -> None:
 def _finish_parameter(path: str, parameter: Schema) -> None:
     """Complete a parameter; these names have the same meaning in every operation."""
     name = parameter["name"]
-    if parameter["in"] == "path":
+    if parameter["in"] == "path" and name == "key":
+        parameter["schema"] = {"type": "string", "pattern": "^[a-z0-9-]{1,64}$"}
+        parameter["description"] = f"The key of the {resource_of(path).one}."
+    elif parameter["in"] == "path":
         parameter["schema"] = id_schema(PATH_PREFIXES[path.split("/")[2]])
         parameter["description"] = f"The id of the {resource_of(path).one}."
     elif name == "formId" and "pattern" not in parameter["schema"]:

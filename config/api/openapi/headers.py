@@ -17,6 +17,7 @@ ERRORS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "404": ("NotFound", "There is no object with this id.", ()),
     "405": ("MethodNotAllowed", "The path does not support this method.", ("Allow",)),
     "409": ("Conflict", "The state of the object does not allow this.", ()),
+    "412": ("PreconditionFailed", "`If-Match` or `If-None-Match` does not hold.", ()),
     "413": ("TooLarge", "The body is larger than 256 KiB, or the plan's storage is full.", ()),
     "415": ("UnsupportedMediaType", "The body is not JSON.", ()),
     "429": ("TooManyRequests", "A limit is used up. Wait for `Retry-After` seconds.", ("Retry-After",)),
@@ -28,6 +29,7 @@ ERRORS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
 }
 WRITING_ERRORS = ("409", "413", "415")  # never for a GET
+PUT_ERRORS = ("412",)
 
 
 def _header(description: str, *, always: bool = True, **schema: Any) -> Schema:
@@ -57,6 +59,20 @@ IF_NONE_MATCH = {
     "description": "The `ETag` of the response that you have. If it has not changed, the answer is 304 without a body.",
     "schema": {"type": "string"},
 }
+PRECONDITIONS = [
+    {
+        "name": "If-Match",
+        "in": "header",
+        "description": "The `ETag` of the object that you change, or `*` for any. Another one is 412.",
+        "schema": {"type": "string"},
+    },
+    {
+        "name": "If-None-Match",
+        "in": "header",
+        "description": "`*` only creates: an object that is there is 412.",
+        "schema": {"type": "string"},
+    },
+]
 
 
 def header_references(names: Iterable[str]) -> Schema:
@@ -81,7 +97,7 @@ def error_references(method: str) -> Schema:
     return {
         status: {"$ref": f"#/components/responses/{name}"}
         for status, (name, _, _) in ERRORS.items()
-        if method != "get" or status not in WRITING_ERRORS
+        if (method != "get" or status not in WRITING_ERRORS) and (method == "put" or status not in PUT_ERRORS)
     }
 
 
