@@ -34,7 +34,8 @@ def rows_that(so: Callable[[Row], object]) -> list[Any]:
 
 ROWS = rows_that(lambda row: True)
 # Their views show typed text again after the login.
-KEEP_TYPED = {f"form-{page}" for page in ("build", "notifications", "page", "replies", "settings", "spam")}
+_PAGES = ("build", "new-file", "notifications", "page", "replies", "settings", "spam")
+KEEP_TYPED = {f"form-{page}" for page in _PAGES}
 
 
 @pytest.fixture(scope="module")
