@@ -107,6 +107,7 @@ def test_id_token__forged__logs_nobody_in(
     browser: Browser, issuer: Issuer, forge: Callable[[Issuer, dict[str, Any]], str]
 ) -> None:
     person, moment = some_person(), int(time.time())
+    issuer.wishes.claims |= person  # so that the userinfo agrees, and only the signature can refuse
     started = browser.get(BUTTON).headers["Location"]
     back = issuer.log_in(started)
     nonce = started.partition("nonce=")[2].partition("&")[0]
