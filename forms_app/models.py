@@ -31,6 +31,11 @@ MIN_ADDRESS, MAX_ADDRESS = 3, 64  # characters
 MAX_SENDER_NAME = 60  # characters
 
 
+def pages_url() -> str:
+    """Return where the pages of forms are."""
+    return str(settings.PAGES_URL or settings.PUBLIC_URL)
+
+
 def _has_only_letters(column: str) -> Exact:
     """Return the condition that a column has no character besides LETTERS, in SQL that both databases have."""
     return Exact(Func(F(column), Value(LETTERS), function="LTRIM", output_field=models.CharField()), Value(""))
@@ -206,7 +211,7 @@ class Form(models.Model):
 
     @property
     def url(self) -> str:
-        return f"{settings.PAGES_URL or settings.PUBLIC_URL}/f/{self.segment}"
+        return f"{pages_url()}/f/{self.segment}"
 
 
 class FormerAddress(models.Model):

@@ -10,7 +10,9 @@ from config.api.serializers import validate
 from dashboard.frame.changes.stamped import StampedForm
 from forms_app.document.bodies import FormChanges
 from forms_app.models import MAX_BUTTON_LABEL, MAX_DESCRIPTION, MAX_RETURN_URL
+from keys.branding.colors import UnfitColor, check_accent
 from keys.branding.logos import UnfitLogo
+from keys.plans import Plan
 
 LONGEST = {"description": MAX_DESCRIPTION, "button_label": MAX_BUTTON_LABEL, "return_url": MAX_RETURN_URL}
 ACCEPTED = "image/png,image/jpeg,image/webp,image/gif"
@@ -48,18 +50,48 @@ class PageForm(StampedForm):
         choices=settings.LANGUAGES,
         help_text=gettext_lazy("For the texts of ours on it, such as errors. Your own texts stay as you wrote them."),
     )
+    accent = forms.CharField(
+        required=False,
+        max_length=20,
+        label=gettext_lazy("Accent color"),
+        help_text=gettext_lazy("Of the button, as six hexadecimal digits. Empty: the organization's."),
+        widget=forms.TextInput(attrs={"placeholder": "#2563eb", "autocomplete": "off", "spellcheck": "false"}),
+    )
+    hides_service = forms.BooleanField(required=False, label=gettext_lazy("Leave out “Powered by Fieldpost”"))
     names = {
         "description": "description",
         "buttonLabel": "button_label",
         "returnUrl": "return_url",
         "language": "language",
+        "accent": "accent",
+        "poweredBy": "hides_service",
     }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.form.organization.plan == Plan.FREE:
+            self.fields["hides_service"].disabled = True
+            self.fields["hides_service"].help_text = gettext("On the Free plan, pages name the service.")
+
+    def stored(self) -> dict[str, Any]:
+        own = {name: getattr(self.form, name) for name in self.names.values() if name != "hides_service"}
+        return {**own, "hides_service": not self.form.names_service}
+
+    def clean_accent(self) -> str:
+        """Return the color as it is stored. Refuses one that could hardly be seen."""
+        try:
+            return check_accent(self.cleaned_data["accent"]) if self.cleaned_data["accent"] else ""
+        except UnfitColor as error:
+            raise forms.ValidationError(str(error)) from None
 
     def values(self) -> dict[str, Any]:
         """Return the changes for `change_form`. Raises ValidationFailed."""
         given = {member: self.cleaned_data[name] for member, name in self.names.items()}
+        given |= {"accent": given["accent"] or None, "poweredBy": not given["poweredBy"]}
         if not given["language"]:
             del given["language"]
+        if self.fields["hides_service"].disabled:  # the setting of another plan stays
+            del given["poweredBy"]
         return validate(FormChanges(data=given))
 
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 from config.api.serializers import validate
 from dashboard.frame.changes.stamped import StampedForm
 from forms_app.document.bodies import FormChanges
+from forms_app.models import MAX_SENDER_NAME
 from forms_app.texts.replies import MAX_SUBJECT, MAX_TEXT, Reply
 
 
@@ -33,10 +34,25 @@ class RepliesForm(StampedForm):
         help_text=gettext_lazy("Plain text. Web addresses in it become links."),
     )
 
-    names = {"confirmation": "confirmation", "reply": "enabled", "reply.subject": "subject", "reply.text": "text"}
+    sender_name = forms.CharField(
+        required=False,
+        max_length=MAX_SENDER_NAME,
+        label=gettext_lazy("Sender name"),
+        help_text=gettext_lazy("The mails are from this name “via” that of the service. Empty: from the service."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    names = {
+        "senderName": "sender_name",
+        "confirmation": "confirmation",
+        "reply": "enabled",
+        "reply.subject": "subject",
+        "reply.text": "text",
+    }
 
     def stored(self) -> dict[str, Any]:
-        return {"confirmation": self.form.confirmation, **dataclasses.asdict(Reply.of(self.form.reply))}
+        own = {"confirmation": self.form.confirmation, "sender_name": self.form.sender_name}
+        return {**own, **dataclasses.asdict(Reply.of(self.form.reply))}
 
     def values(self) -> dict[str, Any]:
         """Return the changes for `change_form`. Raises ValidationFailed."""
@@ -44,7 +60,8 @@ class RepliesForm(StampedForm):
         reply: dict[str, Any] | None = {name: given[name] for name in ("enabled", "subject", "text")}
         if not (given["enabled"] or given["subject"].strip() or given["text"].strip()):
             reply = None
-        return validate(FormChanges(data={"reply": reply, "confirmation": given["confirmation"]}))
+        own = {"senderName": given["sender_name"], "confirmation": given["confirmation"]}
+        return validate(FormChanges(data={"reply": reply, **own}))
 
     def reply(self) -> Reply:
         """Return the reply as it was typed, for the preview."""

@@ -12,11 +12,13 @@ from django.utils.translation import gettext
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
+from config.api.errors import ApiError
 from dashboard.access import MemberRequest, find_form, in_organization
 from dashboard.accounts.ended_sessions import keeps_typed
 from dashboard.frame.limits.costs import always, while_typing
 from dashboard.html_forms.branding import LONGEST, AccentForm, LogoForm, PageForm
 from dashboard.pages.form_settings import edit
+from forms_app.logos import remove_form_logo, set_form_logo
 from forms_app.models import Form
 from keys.branding.brand import brand_of
 from keys.branding.changes import remove_logo, set_accent, set_logo
@@ -32,9 +34,29 @@ framing_itself = csp_update({"frame-src": ["'self'"]})
 @keeps_typed
 @in_organization(of_forms=True)
 def form_page(request: MemberRequest, form_id: str) -> HttpResponse:
-    return edit(
-        request, form_id, PageForm, "dashboard/form_look.html", saved=gettext("Saved. The form's page shows it now.")
-    )
+    saved = gettext("Saved. The form's page shows it now.")
+    return edit(request, form_id, PageForm, "dashboard/form_look.html", saved=saved, logo_input=LogoForm())
+
+
+@in_organization(of_forms=True)
+@require_POST
+def form_logo(request: MemberRequest, form_id: str) -> HttpResponse:
+    """Set or remove the logo of a form."""
+    form = find_form(request, form_id)
+    entered = LogoForm(request.POST, request.FILES)
+    entered.full_clean()
+    try:
+        if request.POST.get("do") == "remove":
+            remove_form_logo(form)
+        else:
+            set_form_logo(form, entered.content())
+    except UnfitLogo as error:
+        messages.error(request, str(error))
+    except ApiError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, gettext("Saved. The form's page shows it now."))
+    return redirect("dashboard:form-page", request.member.organization.slug, form.public_id)
 
 
 @in_organization(of_forms=True)
@@ -47,6 +69,7 @@ def preview(request: MemberRequest, form_id: str) -> HttpResponse:
     for name, longest in LONGEST.items():
         if name in request.GET:
             setattr(form, name, request.GET[name].replace("\0", "")[:longest])
+    form.powered_by = not request.GET.get("hides_service", "" if form.powered_by else "on")
     if request.GET.get("language") in dict(settings.LANGUAGES):
         form.language = request.GET["language"]
     with suppress(KeyError, UnfitColor):  # it is shown with the saved one
@@ -109,6 +132,7 @@ def _show(
 urlpatterns = [
     path("forms/<str:form_id>/page", form_page, name="form-page"),
     path("forms/<str:form_id>/page/preview", preview, name="form-page-preview"),
+    path("forms/<str:form_id>/logo", form_logo, name="form-logo"),
     path("organization/brand", brand, name="organization-brand"),
     path("organization/logo", logo, name="organization-logo"),
 ]

@@ -1,5 +1,7 @@
 """The settings of a form: name, origins, texts, redirect and retention; spam protection; notifications."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -26,14 +28,16 @@ SHOWN_TESTS = 5
 SAVED = gettext_noop("Saved. It applies from the next submission on.")
 
 
-def edit(request: MemberRequest, form_id: str, part: type[StampedForm], template: str, *, saved: str) -> HttpResponse:
-    """Show and save a part of a form's settings. `saved`: the message after a save."""
+def edit(
+    request: MemberRequest, form_id: str, part: type[StampedForm], template: str, *, saved: str, **more: Any
+) -> HttpResponse:
+    """Show and save a part of a form's settings. `saved`: the message after a save. `more`: for the template."""
     form = find_form(request, form_id)
     entered = part(request.POST if request.method == "POST" else None, form=form)
     if entered.is_valid() and not only_shows(request) and entered.save():
         messages.success(request, saved)
         return redirect(request.path)
-    context = {"form": form, "entered": entered}
+    context = {"form": form, "entered": entered, **more}
     return render(request, template, context, status=entered.status if entered.errors else 200)
 
 

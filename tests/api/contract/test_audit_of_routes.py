@@ -33,6 +33,12 @@ def a_form_with_a_recipient(tenant: Tenant) -> dict[str, Any]:
     return {"form_id": form_id}
 
 
+def a_form_with_a_logo(tenant: Tenant) -> dict[str, Any]:
+    form_id = tenant.form()
+    set_form_logo(Form.objects.get(pk=decode_id(Prefix.FORM, form_id)), PNG)
+    return {"form_id": form_id}
+
+
 def demanding_a_second_step(tenant: Tenant) -> dict[str, Any]:
     """Return what stops demanding it."""
     with_authenticator_app(tenant.owner)
@@ -77,7 +83,7 @@ DONE: dict[str, Values] = {
     "submissions-act": lambda tenant: {"do": "delete-now", "id": a_submission(tenant)["submission_id"]},
     "destination-replay": lambda tenant: {"status": "undelivered", "do": "replay"},
 }
-THINGS: dict[str, Values] = {"form-recipient-ask": a_form_with_a_recipient}
+THINGS: dict[str, Values] = {"form-recipient-ask": a_form_with_a_recipient, "form-logo": a_form_with_a_logo}
 UNRECORDED = {
     "first-steps": "it changes what one browser shows",
     "submissions-columns": "it changes what one person sees",

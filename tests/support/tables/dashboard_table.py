@@ -176,6 +176,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "form-settings": Row(get=VIEWER, post=MEMBER, thing=a_form, data={"name": "Other"}),
     "form-page": Row(get=VIEWER, post=MEMBER, thing=a_form, data={"button_label": "Order"}),
     "form-page-preview": Row(get=VIEWER, thing=a_form),
+    "form-logo": Row(post=MEMBER, thing=a_form, data={"do": "remove"}),
     "form-spam": Row(get=VIEWER, post=MEMBER, thing=a_form, data={"minimum_seconds": "2"}),
     "form-replies": Row(get=VIEWER, post=MEMBER, thing=a_form, data={"subject": "", "text": ""}),
     "form-test-reply": Row(post=MEMBER, thing=a_form),
