@@ -77,6 +77,7 @@ DONE: dict[str, Values] = {
     "organization-end": lambda tenant: {"typed": tenant.organization.name},
     "form-recipient-ask": lambda tenant: {"recipient": "new@example.com"},
     "form-replies": lambda _tenant: {"subject": "Thanks", "text": "We answer soon."},
+    "member-forms": lambda tenant: {"seen": "chosen", "forms": str(decode_id(Prefix.FORM, tenant.default_form_id))},
     "opt-outs": lambda tenant: {"address": str(an_ended_mail(tenant))},
     "form-spam": lambda tenant: {"minimum_seconds": "5"},
     "key-new": lambda tenant: {"name": "New", "kind": "secret", "expires": "never"},

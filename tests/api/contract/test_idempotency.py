@@ -134,7 +134,7 @@ def test_key__two_access_keys_of_the_organization__share_it(api: Client) -> None
     tenant = make_tenant()
     first = create(api, tenant)
 
-    again = create(api, tenant, by=tenant.issue("forms:write"))
+    again = create(api, tenant, by=tenant.issue("forms:write", "webhooks:write"))
 
     assert (again.status, again.body, again.headers["Idempotent-Replayed"]) == (201, first.body, "true")
     assert forms_named(tenant) == 1

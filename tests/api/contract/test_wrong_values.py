@@ -59,7 +59,7 @@ def test_body__with_ten_thousand_names__is_refused_in_a_small_answer(api: Client
 
 
 @every_management_endpoint
-@pytest.mark.parametrize("query", first_on_both(["%00=1", "dryRun=1", "utm_source=mail", "%ff=1", "name=New"]))
+@pytest.mark.parametrize("query", first_on_both(["%00=1", "dry_run=1", "utm_source=mail", "%ff=1", "name=New"]))
 def test_query__with_an_unknown_parameter__is_refused_and_nothing_stored(
     api: Client, endpoint: BodyEndpoint, query: str
 ) -> None:
