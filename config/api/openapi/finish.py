@@ -86,15 +86,16 @@ def operations(document: Schema) -> Iterator[tuple[str, str, Schema]]:
 def _finish_operation(path: str, method: str, operation: Schema) -> None:
     for parameter in operation.get("parameters", []):
         _finish_parameter(path, parameter)
-    if method == "put":
+    is_object = path.endswith(("{id}", "{key}"))
+    if is_object and method == "put":
         operation["parameters"] += PRECONDITIONS
-    if method == "get" and path.endswith(("{id}", "{key}")):
+    if is_object and method == "get":
         operation["parameters"].append(IF_NONE_MATCH)
         operation["responses"]["304"] = {"description": "The object is as the client has it."}
     for status, response in operation["responses"].items():
         response["description"] = response["description"] or "Success."
         also = ["Location"] if status == "201" else []
-        also += ["ETag"] if "304" in operation["responses"] or method == "put" else []
+        also += ["ETag"] if "304" in operation["responses"] or (is_object and method == "put") else []
         response["headers"] = {**header_references([*EVERYWHERE, *also]), **response.get("headers", {})}
     operation["responses"] |= error_references(method)
     if "requestBody" in operation:

@@ -17,7 +17,7 @@ def test_api_reference__opened_tried_and_authorized__breaks_no_policy_and_fits(
     with at_the_dashboard(browser, service.base_url, viewport=size) as (page, complaints):
         page.goto("/api/docs#/Forms/createForm")
         form = page.locator("#operations-Forms-createForm")
-        expect(form).to_have_class(re.compile("is-open"), timeout=15_000)  # 1.6 MB of script come first
+        expect(form).to_have_class(re.compile("is-open"), timeout=120_000)  # 1.6 MB of script come first
         expect(form).to_contain_text("Create a form")
         form.get_by_role("button", name="Try it out").click()
         form.get_by_role("tab", name="Schema").first.click()

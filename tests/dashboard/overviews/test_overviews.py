@@ -93,7 +93,7 @@ def test_form__with_submissions__shows_figures_and_the_last_one(tenant: Tenant, 
     assert "Today 2 last one now" in page
     assert "7 days 3 1 in the 7 days before 30 days 4 1 in the 30 days before Spam, 30 days 25 % 1 caught" in page
     assert "Stored 4 submissions" in page
-    assert "Notifies 2 mail addresses (1 more not confirmed or stopped), 0 active destinations" in page
+    assert "Notifies 2 mail addresses (1 more not confirmed or stopped) · 0 active destinations" in page
     assert "They are delivered to 2 mail addresses and 0 destinations." in page
     listed = text_of(member.get(place(tenant, "forms")))
     assert re.search(r"Published any 4 4 \S", listed), "stored, and received in 30 days"
