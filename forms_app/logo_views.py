@@ -39,7 +39,7 @@ class FormLogoViewSet(ShowsForms):
         operation_id="removeFormLogo",
         summary="Remove the logo of a form",
         request=None,
-        responses=enveloped(FormRecord),
+        responses={200: enveloped(FormRecord)},
     )
     def delete_logo(self, request: Request, id: str) -> Response:  # noqa: A002, ARG002 - the name in the path
         """Show the organization's logo again."""

@@ -140,6 +140,7 @@ def test_responses__may_get_new_members__but_bodies_are_strict(document: dict[st
         for operation in item.values()
         if "requestBody" in operation
         for content in operation["requestBody"]["content"].values()
+        if "$ref" in content["schema"]  # the bytes of a picture have none
     }
     assert strict == bodies - {"SubmissionValues"} | {"NewFormField", "NewFormReply", "NewFormRecipient", "NewFormSpam"}
 
