@@ -246,8 +246,8 @@ def test_dispatch__page_names_the_url_of_all_forms__adds_no_delivery_and_no_webh
 def test_dispatch__named_url_on_two_forms__tells_it_once() -> None:
     """The form's own webhook has the URL that the page names, and so has another form's."""
     other, form = make_form(), make_form()
-    form.organization = other.organization
-    form.save(update_fields=["organization"])
+    form.organization, form.key = other.organization, "another"
+    form.save(update_fields=["organization", "key"])
     make_webhook(other, url="http://127.0.0.1:9/same")
     own = make_webhook(form, url="http://127.0.0.1:9/same")
     make_submission(form, controls={"_webhook": own.url})
