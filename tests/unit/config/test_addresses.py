@@ -20,7 +20,7 @@ def test_names_of_groups__are_those_of_addresses() -> None:
     assert named >= OPEN_TO_SCRIPTS | READ_BY_SCRIPTS | ON_BOTH_HOSTS | ON_THE_PAGES_HOST
 
 
-@pytest.mark.parametrize("path", ["/", "/api/docs", "/docs", "/f/challenge", "/forms.js", "/healthz", "/nothing"])
+@pytest.mark.parametrize("path", ["/", "/api/docs", "/docs", "/f/challenge", "/forms.js", "/healthz", "/nothing/here"])
 def test_cookies__outside_of_pages_for_people__are_neither_read_nor_set(path: str) -> None:
     """A malformed one would be replaced."""
     answer = Client().get(path, headers={"cookie": "fieldpost_session=abc; fieldpost_csrf=a; messages=x"})

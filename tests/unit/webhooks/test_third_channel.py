@@ -11,6 +11,7 @@ from django.conf import settings
 from config.api.errors import Conflict
 from dashboard.delivery_story import target_of, tell_story
 from dashboard.html_forms.deliveries import DeliveriesFilterForm
+from keys.seen_forms import SeenForms
 from submissions.lifecycle.spam_marks import mark_spam
 from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all
@@ -88,7 +89,7 @@ def test_channel__registered__delivers_records_and_shows(pager: Pager) -> None:
     ends = {moment.title: moment.target for moment in tell_story(submission)}
     assert (ends["Delivered"], target_of(delivery)) == ("room-1", "room-1")
     organization = submission.form.organization
-    log = DeliveriesFilterForm({"channel": "pager"}, organization=organization)
+    log = DeliveriesFilterForm({"channel": "pager"}, seen=SeenForms(organization.pk))
     assert re.search(r'<option value="pager"[^>]*>Pagers<', str(log["channel"]))
     assert [list(part) for part in log.parts(Delivery.objects.all())] == [[delivery]]
 
