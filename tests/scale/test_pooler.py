@@ -12,10 +12,10 @@ import pytest
 from config.base.ids import Prefix, decode_id
 from submissions.live.tokens import live_token
 from submissions.models import Submission
+from tests.scale.pgbouncer import PgBouncer
 from tests.services.application import ALL_ROLES, Application
 from tests.services.client import Client
 from tests.services.environment import POSTGRESQL
-from tests.services.pgbouncer import PgBouncer
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
 from tests.support.live_stream import Stream

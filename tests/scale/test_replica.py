@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from tests.faults.backing import Backing
+from tests.scale.pgbouncer import PgBouncer
 from tests.services.application import LoneRole
 from tests.services.client import Client
 from tests.services.environment import POSTGRESQL
-from tests.services.pgbouncer import PgBouncer
 from tests.services.postgresql import Standby
 from tests.services.processes import free_port
 from tests.services.waiting import eventually
