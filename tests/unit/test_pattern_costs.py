@@ -59,6 +59,7 @@ PATTERNS = {
     "config.api.middleware._HEADER_LIST": Row("fullmatch", ("a, ", "~|", "é"), "content-type, "),
     "config.api.middleware._ORIGIN": Row("fullmatch", ("https://", "a.", " "), "https://example.com"),
     "config.base.client_address._WITH_PORT": Row("fullmatch", ("[::1]", ":1", "a:", "[", "]"), "192.0.2.1:443"),
+    "config.checks.HEADER_NAME": Row("fullmatch", ("A-", "a", "_"), "Remote-Email"),
     "config.environment.env_file._ASSIGNMENT": Row("fullmatch", ("export ", "a", "=", " "), "NAME=value "),
     "config.environment.env_file._PART": Row("match", ("'a'", '"a\\"', "\\a", " "), "a value without quotes "),
     "config.files.s3_url._BUCKET": Row("fullmatch", ("a.", "-_"), "my-bucket"),
@@ -88,7 +89,7 @@ PATTERNS = {
     "dashboard.pages.submissions.values._NO_DIGIT": Row("sub", ("+1", "2 ", "("), "+49 30 123456 "),
     "dashboard.pages.submissions.values._NUMBER": Row("fullmatch", ("+1", "2 ", "(", "-"), "030 123456"),
     "dashboard.pages.new_forms.json_lines._TOKENS": Row(
-        "findall", ('\\"', '"a', '"', "\\\\", "[{", "1a"), '{"name": "value"}, '
+        "findall", ('\\"', '"a', '"', "\\\\", "\\\n", "[{", "1a"), '{"name": "value"}, '
     ),
     "dashboard.pages.new_forms.pasted_html._INNER_CAPITAL": Row("sub", ("aB", "ab", "AB"), "firstName lastName "),
     "dashboard.pages.new_forms.pasted_html._NO_LETTER": Row("sub", ("_", "-_", "[a]"), "first_name "),
@@ -122,6 +123,7 @@ PATTERNS = {
         "search", ("<a", "<ab:", "<a:svg", "<!ent", "http://www.w3.org/", "<?xml-", "xmlns", "xmlns:a", " = 'a"), WORDS
     ),
     "submissions.hosted.bodies._BOUNDARY": Row("fullmatch", ("a ", " ", "-"), "----WebKitFormBoundary7MA4YWxkTrZu0gW"),
+    "submissions.hosted.moved._ALIAS": Row("fullmatch", ("0a", "g"), "0123456789abcdef"),
     "submissions.hosted.redirects._LOOKS_LIKE_ADDRESS": Row("match", ("https:/", "//"), "https://example.com/"),
     "submissions.hosted.redirects._TRICKS": Row("search", ("/a", "%5c"), "https://example.com/"),
     "submissions.parsing.part_heads._CHARSET": Row(

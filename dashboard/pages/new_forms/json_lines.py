@@ -3,8 +3,9 @@
 import json
 import re
 
-# A string, a mark of structure, or a number or a word. Each begins with another character, so nothing is tried twice.
-_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
+# A string, a mark of structure, or a number or a word. Each begins with another character, so nothing is tried twice:
+# a string without an end is one, too.
+_TOKENS = re.compile(r'"(?:[^"\\]|\\[\s\S])*+(?:"|\\?\Z)|[{}\[\],:]|[^\s{}\[\],:"]++')
 
 
 def lines_of(text: str) -> dict[str, int]:
