@@ -8,6 +8,7 @@ from typing import Any
 from drf_spectacular.plumbing import load_enum_name_overrides
 
 from config.api.openapi.headers import (
+    ETAG_OF_PUT,
     EVERYWHERE,
     HEADERS,
     IF_NONE_MATCH,
@@ -95,7 +96,9 @@ def _finish_operation(path: str, method: str, operation: Schema) -> None:
     for status, response in operation["responses"].items():
         response["description"] = response["description"] or "Success."
         also = ["Location"] if status == "201" else []
-        also += ["ETag"] if "304" in operation["responses"] or (is_object and method == "put") else []
+        also += ["ETag"] if "304" in operation["responses"] else []
+        if is_object and method == "put":
+            response["headers"] = {"ETag": ETAG_OF_PUT}
         response["headers"] = {**header_references([*EVERYWHERE, *also]), **response.get("headers", {})}
     operation["responses"] |= error_references(method)
     if "requestBody" in operation:

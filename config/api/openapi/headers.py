@@ -52,6 +52,7 @@ HEADERS = {
         "The permission that the key lacks, if that is why.", always=False, type="string", minLength=1
     ),
 }
+ETAG_OF_PUT = _header("The new one, for `If-Match`; a dry run has none.", always=False, type="string", minLength=1)
 EVERYWHERE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", "Cache-Control")
 IF_NONE_MATCH = {
     "name": "If-None-Match",
