@@ -103,13 +103,13 @@ SUITES = (
         "faults suite on SQLite",
         ("tests/faults/both", "tests/faults/sqlite"),
         SQLITE,
-        programs=("unshare",),
+        programs=("unshare", "faketime"),
     ),
     Suite(
         "faults",
         "faults suite on PostgreSQL, Redis and Celery",
         ("tests/faults/both", "tests/faults/postgresql"),
-        programs=("unshare",),
+        programs=("unshare", "faketime"),
     ),
 )
 # Only by name. What the fuzzer finds comes from the schema and the views; PostgreSQL refuses more values than SQLite.

@@ -85,9 +85,11 @@ def test_cursor__followed_to_the_end_and_later_on__reads_each_submission_once_ol
 
 
 def test_cursor__rows_deleted_meanwhile__skips_no_other(api: Client, tenant: Tenant) -> None:
-    ids = [submit(api, tenant, n) for n in "123456"]
+    ids = []
+    for n in "123456":
+        ids.append(submit(api, tenant, n))
+        wait_until_dispatched(tenant)  # two workers at the same time may take the last one first
     reader = Reader(api, tenant, limit="2")
-    wait_until_dispatched(tenant)
     reader.ask()
     for place in (0, 1, 2, 5):  # read ones, the next one, the last one
         assert api.delete(f"/api/submissions/{ids[place]}", tenant.key).status == 200
@@ -136,7 +138,7 @@ def test_cursor__filters__hold_and_may_change(api: Client, tenant: Tenant) -> No
     form, other = tenant.form(), tenant.form()
     for n, target in (("1", form), ("2", other), ("3", form), ("match 4", other)):
         submit(api, tenant, n, target)
-    wait_until_dispatched(tenant)
+        wait_until_dispatched(tenant)
 
     assert Reader(api, tenant, formId=form).to_the_end() == ["1", "3"]
     assert Reader(api, tenant, formId=other, limit="1").to_the_end() == ["2", "match 4"]
