@@ -143,5 +143,5 @@ def _lower_priority() -> None:
 
 
 if not apps.models_ready:  # in the fork server, or in a job whose fork server could not import this module
+    django.setup()  # at the priority of requests: the first job waits for it
     _lower_priority()
-    django.setup()
