@@ -25,7 +25,7 @@ def log_in_page(request: HttpRequest) -> HttpResponseBase:
 @login_required
 @sensitive_post_parameters("password")
 def reauthenticate(request: HttpRequest) -> HttpResponseBase:
-    """Ask for the password, or lead an account without one to the issuer."""
+    """Ask for the password, or lead an account without one to the issuer, else to its own first way."""
     user = person(request)
     if has_password(user):
         response: HttpResponseBase = views.reauthenticate(request)
@@ -33,9 +33,7 @@ def reauthenticate(request: HttpRequest) -> HttpResponseBase:
     others = [each for each in get_adapter().get_reauthentication_methods(user) if each["url"] != request.path]
     for each in others:
         each["url"] = passthrough_next_redirect_url(request, each["url"], "next")
-    context = {
-        "there": request.GET.get("next", ""),
-        "is_linked": has_identity(user),
-        "reauthentication_alternatives": others,
-    }
+    if not has_identity(user):
+        return redirect(others[0]["url"])
+    context = {"there": request.GET.get("next", ""), "reauthentication_alternatives": others}
     return render(request, "account/reauthenticate_oidc.html", context)

@@ -19,13 +19,17 @@ def has_password(user: User) -> bool:
 
 
 def methods_with_issuer(user: User, methods: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the ways to confirm, the first one first; for an account without a password that is the issuer's page."""
+    """
+    Return the ways to confirm, the first one first; for an account without a password that is the issuer's page.
+
+    There is none for one that is not linked either: the adapter then has a code mailed.
+    """
     if has_password(user):
         mine = [{"id": "oidc", "description": _use_issuer(), "url": reverse("oidc-confirm")}]
         return methods + (mine if has_identity(user) else [])
     others = [each for each in methods if each["id"] != "reauthenticate"]
     page = {"id": "oidc", "description": _use_issuer(), "url": reverse("account_reauthenticate")}
-    return [page, *others] if has_identity(user) or not others else others
+    return [page, *others] if has_identity(user) else others
 
 
 def _use_issuer() -> str:
