@@ -27,6 +27,7 @@ SUITE_SECONDS = 3600.0  # a suite that hangs is ended after this long, and has f
 STOP_SECONDS = 60.0  # pytest's own time to stop what its fixtures started
 SCAN_SECONDS = 12  # for which submissions wait for clamd, instead of 15 minutes
 CV = "tests/browser/files/test_cv_of_10_mb.py"
+CLIENT = "clients/python/tests"  # those of the package by itself
 PROCESSOR_TIME = " seconds of processor time"  # the end of a line that `tests/conftest.py` prints
 NOTHING_COLLECTED = 5  # pytest's exit status
 
@@ -76,7 +77,7 @@ SUITES = (
     Suite(
         "unit-sqlite",
         "unit suite on SQLite",
-        ("tests/unit",),
+        ("tests/unit", CLIENT),
         SQLITE,
         optional=False,
         programs=("systemd-analyze", "xgettext", "clamd"),
@@ -130,7 +131,7 @@ QUICK = (
     Suite(
         "quick-unit",
         "unit suite on SQLite",
-        ("tests/unit",),
+        ("tests/unit", CLIENT),
         SQLITE,
         mark="not slow",
         processes=3,  # more than processors: tests of time-outs and of several processes wait

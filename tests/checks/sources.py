@@ -9,6 +9,7 @@ SCRIPTS = (".js", ".mjs", ".css")
 HASH_COMMENTS = (".toml", ".yaml", ".yml", ".service", ".cfg")
 NAMES = ("Makefile", "Dockerfile")
 ROOMS = (
+    "clients",
     "config",
     "dashboard",
     "deploy",
