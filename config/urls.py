@@ -13,6 +13,7 @@ from config.pages.documents import public_document
 from dashboard.accounts.second_steps import require_second_step
 from dashboard.frame.canonical_address import to_canonical
 from dashboard.operators.site import arrange
+from forms_app.document.json_schema import form_schema
 from submissions.transfers.downloads import send_file
 from submissions.transfers.uploads import HostedUpload
 
@@ -42,6 +43,7 @@ urlpatterns = [
     path("f/", include("submissions.hosted.urls")),
     path("files/<str:file_id>", send_file, name="file"),
     path("", include("forms_app.script.urls")),
+    path("form.schema.json", public_document(form_schema), name="form-schema"),
     path("healthz", healthz),
     path("readyz", readyz),
     path(security_txt.PATH, security_txt.security_txt, name="security-txt"),

@@ -10,6 +10,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from config.api.errors import Forbidden, Unauthorized
+from config.base.ids import Prefix, encode_id
 from keys.authentication import caller_key
 from keys.models import AccessKey
 
@@ -39,6 +40,15 @@ def check_permission(key: AccessKey, *, resource: str, needed: str | None) -> No
     if any(permission.startswith(f"{resource}:") for permission in key.permissions):
         raise Unauthorized(headers={MISSING: str(needed)})
     raise Forbidden
+
+
+class MayManageKeys(HasAccessKeyPermission):
+    """The same, but any secret key may revoke itself."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        key = caller_key(request)
+        is_itself = view.action == "destroy" and view.kwargs["id"] == encode_id(Prefix.ACCESS_KEY, key.pk)
+        return (is_itself and not key.is_publishable) or super().has_permission(request, view)
 
 
 class IsSecretKey(BasePermission):

@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -87,11 +88,21 @@ class MeRecord(serializers.Serializer[Any]):
     """Whose key this is, what it may do, and how much of the hour is left."""
 
     schema_name = "Caller"
-    texts = {"organization": "Its organization.", "key": "The access key.", "hour": "The present hour."}
+    texts = {
+        "organization": "Its organization.",
+        "key": "The access key.",
+        "hour": "The present hour.",
+        "eventsUrl": "Where the stream of events is, without its path.",
+    }
 
     organization = OwnOrganizationRecord()
     key = AccessKeyRecord()
     hour = HourRecord()
+    eventsUrl = serializers.SerializerMethodField()
+
+    @extend_schema_field(OpenApiTypes.URI)
+    def get_eventsUrl(self, _: Any) -> str:
+        return str(settings.EVENTS_URL)
 
 
 # With `if`, which generators pass over: `anyOf` becomes several types, each without the members of the whole.

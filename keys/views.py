@@ -14,7 +14,7 @@ from keys.access_keys import issue_key, regenerate_key, revoke_key
 from keys.authentication import caller_key
 from keys.idempotency import Repeatable
 from keys.models import AccessKey
-from keys.permissions import ADMIN, IsSecretKey
+from keys.permissions import ADMIN, IsSecretKey, MayManageKeys
 from keys.serializers import AccessKeyRecord, AccessKeyRecordWithKey, MeRecord, NewAccessKey
 
 
@@ -22,6 +22,7 @@ class AccessKeyViewSet(Repeatable, KeyedViewSet):
     id_prefix = Prefix.ACCESS_KEY
     queryset = AccessKey.objects.select_related("organization").order_by("-id")
     serializer_class = AccessKeyRecord
+    permission_classes = [MayManageKeys]
     resource = ADMIN
     permission_for = dict.fromkeys(("list", "retrieve", "create", "destroy", "regenerate"), ADMIN)
 
@@ -53,7 +54,7 @@ class AccessKeyViewSet(Repeatable, KeyedViewSet):
 
     @extend_schema(operation_id="revokeKey")
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Revoke a key permanently."""
+        """Revoke a key permanently. A secret key may revoke itself."""
         found: AccessKey = self.act()
         revoke_key(found, by=caller_key(request))
         return deleted(Prefix.ACCESS_KEY, found.pk, "Access key revoked.")

@@ -1,8 +1,8 @@
-"""`/api/deliveries`, and the logs of webhooks and destinations."""
+"""`/api/deliveries`, and the logs of webhooks, destinations and submissions."""
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import django_filters
 from django.urls import path
@@ -20,6 +20,7 @@ from forms_app.models import Form
 from keys.authentication import caller_key
 from keys.idempotency import Repeatable
 from keys.models import Permission
+from submissions.models import Submission
 from webhooks.events import secret_events
 from webhooks.log_queries import load_answers, newest_attempts
 from webhooks.models import Delivery, Receiver
@@ -66,7 +67,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     serializer_class = DeliveryRecord
     filterset_class = DeliveryFilters
     resource = "webhooks"
-    list_actions = ("of_webhook", "of_destination")
+    list_actions: ClassVar[tuple[str, ...]] = ("of_webhook", "of_destination")
     permission_for = dict.fromkeys((*list_actions, "retrieve", "retry", "replay_mails"), WRITE)
 
     def get_queryset(self) -> Any:
@@ -127,12 +128,39 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
         return answer_to_replay(self, partial(replay_mails, organization, form=form), values)
 
 
+class SubmissionDeliveryViewSet(DeliveryViewSet):
+    """The deliveries of one submission."""
+
+    resource = "submissions"
+    list_actions: ClassVar[tuple[str, ...]] = ("of_submission",)
+    permission_for = {"of_submission": WRITE}
+
+    def get_queryset(self) -> Any:
+        """Return the deliveries of the submission in the path, without codes and links that are keys."""
+        queryset = self.queryset.all()
+        if getattr(self, "swagger_fake_view", False):
+            return queryset.none()
+        pk = path_id(Prefix.SUBMISSION, self.kwargs["id"])
+        submission = find_owned(Submission.objects.only("organization"), pk, self.organization_id)
+        return queryset.present().filter(submission=submission).exclude(event__in=secret_events())
+
+    @extend_schema(operation_id="listSubmissionDeliveries", tags=["Deliveries"])
+    def of_submission(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Return a page of a submission's deliveries, mails too, with their newest attempts, newest first."""
+        return self.list(request)
+
+
 urlpatterns = [
     path("webhooks/<str:id>/deliveries", DeliveryViewSet.as_view({"get": "of_webhook"}), name="webhook-deliveries"),
     path(
         "destinations/<str:id>/deliveries",
         DeliveryViewSet.as_view({"get": "of_destination"}),
         name="destination-deliveries",
+    ),
+    path(
+        "submissions/<str:id>/deliveries",
+        SubmissionDeliveryViewSet.as_view({"get": "of_submission"}),
+        name="submission-deliveries",
     ),
     path("deliveries/replay", DeliveryViewSet.as_view({"post": "replay_mails"}), name="mail-replay"),
     path("deliveries/<str:id>", DeliveryViewSet.as_view({"get": "retrieve"}), name="delivery"),

@@ -11,7 +11,9 @@ PAGES = ("/dashboard", "/account", "/admin")  # for people with an account
 LOCALIZED = (*PAGES, "/setup", "/mails", "/demo")  # in their reader's language
 WITH_COOKIES = (*LOCALIZED, "/files")  # on all others no cookie is read or set
 PLAIN_POSTS = ("hosted-", "moved-")  # how names begin: `/f/`, and addresses of other form services
-OPEN_TO_SCRIPTS = frozenset({"submit", "schema", "forms-js"})  # of pages of any origin; plain posts are too
+OPEN_TO_SCRIPTS = frozenset(
+    {"submit", "schema", "form-schema", "forms-js"}
+)  # of pages of any origin; plain posts are too
 READ_BY_SCRIPTS = frozenset({"hosted-challenge", "hosted-thanks"})  # of plain posts, with GET
 ON_BOTH_HOSTS = frozenset({"hosted-challenge", "hosted-logo"})  # the dashboard shows logos too
 ON_THE_PAGES_HOST = frozenset({"submit", "forms-js", "security-txt"})  # besides plain posts

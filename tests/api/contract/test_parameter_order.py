@@ -23,8 +23,9 @@ def test_parameter__wrong_beside_a_form_that_is_not_ours__answers_first(api: Cli
 
 
 @pytest.mark.parametrize("wrong", ["limit=abc", "page=0", "bogus=1", "status=x", "status="])
-def test_parameter__wrong_in_the_log_of_no_webhook__answers_first(api: Client, wrong: str) -> None:
-    path = f"/api/webhooks/{encode_id(Prefix.WEBHOOK, new_id())}/deliveries"
+@pytest.mark.parametrize("of", [f"webhooks/{Prefix.WEBHOOK}", f"submissions/{Prefix.SUBMISSION}"])
+def test_parameter__wrong_in_the_log_of_nothing__answers_first(api: Client, of: str, wrong: str) -> None:
+    path = f"/api/{encode_id(of, new_id())}/deliveries"
     answer = api.get(f"{path}?{wrong}", make_tenant().key)
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
 

@@ -172,6 +172,18 @@ def test_revoke__the_key_that_asks__is_its_last_request(tenant: Tenant, api: Cli
     assert api.get("/api/keys", tenant.key).json() == INVALID_ACCESS_KEY
 
 
+def test_revoke__key_without_the_flag__may_end_itself_alone(tenant: Tenant, api: Client) -> None:
+    key, other = tenant.issue(), tenant.issue()
+    own = f"/api/keys/{id_of_key(key)}"
+    refused = [api.delete(f"/api/keys/{id_of_key(other)}", key), api.get(own, key), api.post(f"{own}/regenerate", key)]
+    page = api.delete(f"/api/keys/{id_of_key(tenant.publishable)}", tenant.publishable)
+    assert [(one.status, one.json()) for one in [*refused, page]] == [(403, FORBIDDEN)] * 4
+    answer = api.delete(own, key)
+    assert (answer.status, answer.json()) == (200, success({"id": id_of_key(key), "deleted": True}))
+    assert api.get("/api/me", key).json() == INVALID_ACCESS_KEY
+    assert api.get("/api/me", other).status == 200
+
+
 def test_regenerate__key_in_use__replaces_its_secret_at_once_on_the_same_record(tenant: Tenant, api: Client) -> None:
     old = tenant.issue("forms:read")
     before = record("Test", id=id_of_key(old), permissions=["forms:read"])

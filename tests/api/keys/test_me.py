@@ -9,6 +9,7 @@ import pytest
 from config.base.ids import Prefix, encode_id
 from keys.models import Organization
 from keys.plans import Plan
+from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.replies import TIME, an_id, failure, success, wrong_fields
 from tests.support.tenants import make_tenant
@@ -18,7 +19,7 @@ def moment(text: str) -> float:
     return dt.datetime.fromisoformat(text).timestamp()
 
 
-def test_me__key_without_permissions__learns_who_it_is(api: Client) -> None:
+def test_me__key_without_permissions__learns_who_it_is(api: Client, service: Application) -> None:
     tenant = make_tenant(Plan.PRO)
     key = tenant.issue(expires_on=dt.date(2999, 12, 31))
 
@@ -46,6 +47,7 @@ def test_me__key_without_permissions__learns_who_it_is(api: Client) -> None:
                     "revokedAt": None,
                 },
                 "hour": {"limit": 10_000, "used": 1, "resetsAt": TIME},
+                "eventsUrl": service.environment["EVENTS_URL"],
             },
             f"This is the key Test of {tenant.organization.name}.",
         ),

@@ -104,6 +104,7 @@ TABLE = [
     Endpoint("GET", "/api/submissions/{id}", "submissions:read"),
     Endpoint("PATCH", "/api/submissions/{id}", "forms:write", 200, {"spam": True}),
     Endpoint("DELETE", "/api/submissions/{id}", "forms:write"),
+    Endpoint("GET", "/api/submissions/{id}/deliveries", "webhooks:write"),
     Endpoint("GET", "/api/submissions/export", "submissions:export"),
     Endpoint("POST", "/api/submissions/bulk", "forms:write", 200, BULK),
     Endpoint("POST", "/api/submit", ANY_KEY, 201, {"message": "Hello"}),
