@@ -4,13 +4,18 @@ Hosts in namespaces: each has its own network, name, processes and temporary fil
 The code is the same directory for all, as an image would be. Needs ip(8), unshare(1) and nsenter(1).
 """
 
+import ipaddress
+import socket
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.services.processes import ROOT, Process
 
+NETWORK = ipaddress.ip_network("10.77.0.0/24")
 BRIDGE, OURS = "bridge", "10.77.0.1"  # of this namespace: the hosts' databases, and the outside world
+IPV4 = 0x0800  # the EtherType
 BEGIN = "hostname {name} && mount -t tmpfs tmpfs {place} && ip link set lo up && echo up && exec sleep infinity"
 
 
@@ -26,6 +31,22 @@ def build_bridge() -> None:
     run("ip", "link", "add", BRIDGE, "type", "bridge")
     run("ip", "address", "add", f"{OURS}/24", "dev", BRIDGE)
     run("ip", "link", "set", BRIDGE, "up")
+
+
+class Trap:
+    """Sees each packet that a host sends to somewhere else, a query for a name too. Their default route leads here."""
+
+    def __init__(self) -> None:
+        self.caught: set[str] = set()  # "from > to"
+        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(IPV4))
+        self._socket.bind((BRIDGE, IPV4))
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while header := self._socket.recv(20):
+            source, target = (ipaddress.ip_address(header[place : place + 4]) for place in (12, 16))
+            if target not in NETWORK and not target.is_multicast:
+                self.caught.add(f"{source} > {target}")
 
 
 class Host:
@@ -46,6 +67,7 @@ class Host:
         run("ip", "link", "set", line, "master", BRIDGE, "up")
         run(*self._inside("ip", "address", "add", f"{self.address}/24", "dev", "eth0"))
         run(*self._inside("ip", "link", "set", "eth0", "up"))
+        run(*self._inside("ip", "route", "add", "default", "via", OURS))
 
     def _inside(self, *command: str) -> list[str]:
         namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", f"--wd={ROOT}"]

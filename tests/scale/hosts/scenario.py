@@ -20,7 +20,7 @@ from pathlib import Path
 import django
 import urllib3
 
-from tests.scale.hosts.network import OURS, Host, build_bridge
+from tests.scale.hosts.network import OURS, Host, Trap, build_bridge
 from tests.services.client import TIMEOUT_SECONDS, Client
 from tests.services.processes import Process
 from tests.services.waiting import eventually
@@ -28,6 +28,8 @@ from tests.services.waiting import eventually
 PORT, EVENTS_PORT = 8000, 8001
 LEASE_SECONDS = 5
 IN_FLIGHT = 8
+ELSEWHERE = "192.0.2.1"  # of RFC 5737, for documentation
+STRAY = f"import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'', ('{ELSEWHERE}', 9))"
 SERVE = [sys.executable, "manage.py", "serve", "--host", "0.0.0.0", "--no-migrate", "--no-deliver", "--no-events"]
 WORKER = [sys.executable, "-m", "celery", "-A", "config", "worker", "--concurrency", "1", "--loglevel", "INFO"]
 BEAT = [sys.executable, "-m", "celery", "-A", "config", "beat", "--loglevel", "WARNING", "--schedule"]
@@ -123,11 +125,12 @@ def held(promise: str) -> None:
     print(promise, flush=True)
 
 
-def play(play: Play, endpoint: Endpoint) -> None:
+def play(play: Play, endpoint: Endpoint, trap: Trap) -> None:
     from submissions.live.tokens import live_token
     from tests.support.accounts import log_in
     from tests.support.browser import Browser, person_of, place
     from tests.support.live_stream import Stream
+    from tests.support.rooms import walk
     from tests.support.submitting import submit, submit_and_get_id
     from tests.support.tenants import make_tenant
     from tests.support.webhooks import message_id_of, register
@@ -204,6 +207,12 @@ def play(play: Play, endpoint: Endpoint) -> None:
     assert {where for where, pk in endpoint.received[seen:]} == workers
     held("The other worker's host takes over the deliveries in flight")
 
+    walk(b, browser, tenant.organization.slug)
+    assert trap.caught == set()
+    play.hosts["web-b"].start("stray", [sys.executable, "-c", STRAY], {})
+    eventually(lambda: trap.caught == {f"{play.hosts['web-b'].address} > {ELSEWHERE}"}, because="the trap catches")
+    held("No host has sent anything to anybody else")
+
 
 def webhook_of(client: Client, key: str) -> str:
     return str(client.get("/api/webhooks", key).json()["data"][0]["id"])
@@ -219,6 +228,7 @@ def answers_events(address: str) -> bool:
 def main() -> None:
     directory = Path(sys.argv[1])
     build_bridge()
+    trap = Trap()
     with ExitStack() as stack:
         stack.enter_context(backing(directory))
         hosts = Play(stack, directory)
@@ -226,7 +236,7 @@ def main() -> None:
         endpoint = Endpoint()
         try:
             hosts.wait()
-            play(hosts, endpoint)
+            play(hosts, endpoint, trap)
         except BaseException:
             for path in sorted(directory.glob("*.log")):
                 print(f"--- {path.name}\n{path.read_text(errors='replace')[-2000:]}")
