@@ -1,7 +1,8 @@
 """
 `make screenshots`: every screen of the dashboard, on a desk and a phone, light and dark, into build/screenshots.
 
-The three that the README shows are copied to docs/images.
+Four are copied to docs/images, for the guides and the README. One of them, `story.png`, is a submission that was really
+posted and delivered.
 """
 
 import os
@@ -23,7 +24,12 @@ LOOKS = {
     "german": {"viewport": DESK, "color_scheme": "light", "locale": "de-DE"},
     "arabic": {"viewport": DESK, "color_scheme": "light", "locale": "ar"},
 }
-IN_THE_README = {"overview-light": "overview", "form-build-dark": "builder", "submissions-form-light": "submissions"}
+IN_THE_DOCUMENTS = {
+    "overview-light": "overview",
+    "form-build-dark": "builder",
+    "submissions-form-light": "submissions",
+    "story-light": "story",
+}
 
 
 def main() -> None:
@@ -39,7 +45,7 @@ def main() -> None:
         # Playwright's own loop runs in this thread, where Django would refuse queries.
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
         take(service.base_url)
-    for taken, name in IN_THE_README.items():
+    for taken, name in IN_THE_DOCUMENTS.items():
         IMAGES.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(TARGET / f"{taken}.png", IMAGES / f"{name}.png")
     print(f"{len(list(TARGET.glob('*.png')))} screenshots in {TARGET.relative_to(ROOT)}")
@@ -51,14 +57,17 @@ def take(base_url: str) -> None:
 
     from tests.support.chromium.dashboard_page import at_the_dashboard
     from tests.support.chromium.screens import ENTRANCES, furnish
+    from tests.support.chromium.story import make_story
 
     shutil.rmtree(TARGET, ignore_errors=True)
     TARGET.mkdir(parents=True)
     furnished = furnish("Analytical Engines")
+    owner, story = make_story(base_url)
+    shown = ((None, ENTRANCES), (furnished.tenant.owner, list(furnished.paths())), (owner, [("story", story)]))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program("chromium"), args=["--no-sandbox"])
         for look, options in LOOKS.items():
-            for user, screens in ((None, ENTRANCES), (furnished.tenant.owner, list(furnished.paths()))):
+            for user, screens in shown:
                 with at_the_dashboard(browser, base_url, user, **options) as (page, _):
                     for name, path in screens:
                         page.goto(path)

@@ -77,7 +77,7 @@ def llms_txt(_request: HttpRequest) -> HttpResponse:
     lines = [
         "# Fieldpost",
         "",
-        "> A form backend that you host yourself: it accepts submissions from any page or program, stores each before "
+        "> A self-hosted form backend: it accepts submissions from any page or program, stores each before "
         "it answers 201, and sends signed webhooks and mails with retries.",
         "",
         f"The API is described by OpenAPI at {settings.PUBLIC_URL}/api/schema. Submit with `POST /api/submit` and the "

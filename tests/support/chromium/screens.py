@@ -122,13 +122,8 @@ ENTRANCES = [
 
 def furnish(name: str = "") -> Furnished:
     """Make an organization with a month of submissions, keys, webhooks, members and refusals."""
-    tenant = make_tenant(Plan.PRO)
+    tenant = make_named_tenant(name) if name else make_tenant(Plan.PRO)
     organization = tenant.organization
-    if name:
-        Organization.objects.filter(pk=organization.pk).update(name=name, slug=slugify(name))
-        User.objects.filter(pk=tenant.owner.pk).update(email=f"ada@{slugify(name)}.example")
-        organization.refresh_from_db()
-        tenant.owner.refresh_from_db()
     person_of(tenant)
     form = _form(tenant, "Contact", CONTACT)
     draft, archived = _form(tenant, "Job application", [], published=False), _form(tenant, "Summer fair 2025", [])
@@ -163,6 +158,16 @@ def furnish(name: str = "") -> Furnished:
     return Furnished(
         tenant, form, draft, archived, submissions[-2], unconfirmed, webhook, destination, key, member, token
     )
+
+
+def make_named_tenant(name: str) -> Tenant:
+    """Return a fresh organization on Pro with this name, whose owner is Ada."""
+    tenant = make_tenant(Plan.PRO)
+    Organization.objects.filter(pk=tenant.organization.pk).update(name=name, slug=slugify(name))
+    User.objects.filter(pk=tenant.owner.pk).update(email=f"ada@{slugify(name)}.example")
+    tenant.organization.refresh_from_db()
+    tenant.owner.refresh_from_db()
+    return tenant
 
 
 def _destinations_of(organization: Organization, form: Form, *, is_well: bool) -> Receiver:

@@ -66,20 +66,6 @@ def test_vector__of_the_page__is_the_one_that_is_run() -> None:
     assert re.findall(r" \| `([^`]*)` \|$", table, re.MULTILINE) == [SECRET, ID, str(TIME), BODY, SIGNATURE]
 
 
-def test_faults__of_the_readme__are_those_of_the_table() -> None:
-    measured = DELIVERY.partition("<!-- faults: begin -->")[2].partition("<!-- faults: end -->")[0]
-    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in measured.splitlines() if row.startswith("| F")]
-    assert {row[2] for row in rows} == {"pass"}
-    claim = f"{len(rows)} runs of faults on SQLite and PostgreSQL, {sum(int(row[3]) for row in rows)} kills, 0 lost"
-    date = re.search(r"Measured on (\S+) ", measured)
-    assert date is not None
-    found = re.search(
-        r"^\| Nothing is lost \| (.*?) \| .* of (\S+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE
-    )
-    assert found is not None
-    assert found.groups() == (claim, date[1])
-
-
 def functions_of(path: str) -> set[str]:
     """Return the names of the test functions of a module; none if there is no such file."""
     file = ROOT / path
