@@ -36,7 +36,14 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        return json.loads(self.body)
+        """Return the object of an envelope. Raises APIError where the body is none: another server answered."""
+        try:
+            found = json.loads(self.body)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or "data" not in found:
+            raise APIError(self.status, "not_fieldpost", "The answer is not one of Fieldpost.")
+        return found
 
     @property
     def data(self) -> Any:
