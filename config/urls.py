@@ -50,6 +50,7 @@ urlpatterns = [
     path("dashboard/", include("dashboard.urls")),
     path("setup", include("dashboard.pages.setup")),
     path("account/", include("dashboard.accounts.login_link")),  # before allauth's own, like the next
+    path("account/", include("dashboard.accounts.device.urls")),
     path("account/", include("dashboard.accounts.oidc.urls")),
     path("account/", include("dashboard.accounts.passkey_login")),
     path("account/", include("dashboard.accounts.mailed_step_up")),

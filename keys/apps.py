@@ -16,6 +16,7 @@ class KeysConfig(AppConfig):
         from keys import checks as checks_of_organizations  # noqa: F401 - the same
         from keys.audit.accounts import connect
         from keys.audit.reading import purge_audit_trail
+        from keys.devices.logins import purge_device_logins
         from keys.hour_notices import report_marks
         from keys.idempotency import purge_answers
         from keys.invitations import purge_invitations
@@ -25,4 +26,4 @@ class KeysConfig(AppConfig):
         on_marks(report_marks)
         register_json_secret(Authenticator, "data", "secret", "seed")  # of an authenticator app; of recovery codes
         register_clean_up(purge_notices, purge_audit_trail, encrypt_plain_secrets)
-        register_clean_up(purge_invitations, purge_answers)
+        register_clean_up(purge_invitations, purge_answers, purge_device_logins)

@@ -2,6 +2,7 @@
 
 from keys.choices import Permission as Permission
 from keys.choices import Role as Role
+from keys.models.devices import DeviceLogin as DeviceLogin
 from keys.models.owners import AccessKey as AccessKey
 from keys.models.owners import AccessKeyQuerySet as AccessKeyQuerySet
 from keys.models.owners import AuditEvent as AuditEvent
