@@ -20,6 +20,7 @@ from submissions.transfers.uploads import HostedUpload
 api: list[URLPattern | URLResolver] = [
     path("", include("submissions.receiving.api")),  # first: most requests are submissions
     path("", include("submissions.transfers.uploads")),
+    path("", include("submissions.importing.views")),
     path("", include("submissions.views")),
     path("", include("submissions.reading.analytics")),
     path("", include("keys.views")),

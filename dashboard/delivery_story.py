@@ -129,7 +129,10 @@ def _beginning(submission: Submission) -> Iterator[Moment]:
     if submission.is_test:
         detail = gettext("From the dashboard. Origins, captcha and proof of work were not checked.")
         yield Moment(at, gettext("Sent as a test"), detail)
-    yield Moment(at, gettext("Accepted and stored"), _received(submission), GOOD)
+    if submission.is_imported:
+        yield Moment(at, gettext("Imported"), gettext("It came from elsewhere; nothing is delivered for it."), NEUTRAL)
+    else:
+        yield Moment(at, gettext("Accepted and stored"), _received(submission), GOOD)
     copy_to = submission.controls.get("_cc")
     if copy_to:
         detail = gettext(

@@ -76,7 +76,8 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
             "submitter confirms the address. Null: it is not held."
         ),
         "meta": "About the request.",
-        "createdAt": "When it was accepted.",
+        "imported": "Whether it was brought from elsewhere by an import; then it was never delivered.",
+        "createdAt": "When it was accepted; of an imported one, its time there.",
     }
     id = PublicIdField(Prefix.SUBMISSION)
     formId = PublicIdField(Prefix.FORM, source="form_id")
@@ -85,11 +86,12 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
     spamReasons = serializers.ListField(child=serializers.CharField(), source="spam_reasons")
     held = serializers.ChoiceField([Submission.Held.QUOTA.value, Submission.Held.CONFIRMATION.value], allow_null=True)
     meta = MetaRecord()
+    imported = serializers.BooleanField(source="is_imported")
     createdAt = TimeField(source="created_at")
 
     class Meta:
         model = Submission
-        fields = ("id", "formId", "data", "files", "spam", "spamReasons", "held", "meta", "createdAt")
+        fields = ("id", "formId", "data", "files", "spam", "spamReasons", "held", "meta", "imported", "createdAt")
 
     def to_representation(self, instance: Submission) -> dict[str, Any]:
         """Return the record; without DRF's fields, because exports have millions."""
@@ -104,7 +106,16 @@ def submission_record(submission: Submission) -> dict[str, Any]:
     """
     one, files = submission, [file_record(row) for row in submission.files]
     return record_of(
-        one.data, files, one.pk, one.form_id, one.spam, one.spam_reasons, one.held, one.meta, one.created_at
+        one.data,
+        files,
+        one.pk,
+        one.form_id,
+        one.spam,
+        one.spam_reasons,
+        one.held,
+        one.meta,
+        one.is_imported,
+        one.created_at,
     )
 
 
@@ -117,10 +128,11 @@ def record_of(
     spam_reasons: Any,
     held: str,
     meta: Any,
+    imported: bool,
     created_at: dt.datetime,
 ) -> dict[str, Any]:
     """
-    Return `{id, formId, data, files, spam, spamReasons, held, meta, createdAt}`; `held`: the reason, or None.
+    Return `{id, formId, data, files, spam, spamReasons, held, meta, imported, createdAt}`; `held`: the reason, or None.
 
     It takes values, because an export has no time to make an object of the model for each row.
     """
@@ -133,6 +145,7 @@ def record_of(
         "spamReasons": spam_reasons,
         "held": held or None,
         "meta": meta,
+        "imported": imported,
         "createdAt": format_time(created_at),
     }
 

@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.errors import Detail, invalid
+from config.api.errors import Detail, NotFound, invalid
 from config.api.filters import StrictFilterBackend
 from config.api.schema import enveloped
 from config.api.serializers import QuerySerializer
@@ -27,7 +27,7 @@ from submissions.exporting.formats import EXPORTS
 from submissions.exporting.stream import ExportQuery, stream_export
 from submissions.lifecycle.held import release_by_hand
 from submissions.lifecycle.spam_marks import change_many, delete_submissions, mark_not_spam, mark_spam
-from submissions.models import Submission
+from submissions.models import Import, Submission
 from submissions.reading.cursor import MalformedCursor, decode_cursor, read_on
 from submissions.reading.filters import SubmissionFilters
 from submissions.reading.listing import HEAVY_COLUMNS, Scope, count_and_find, read_exactly
@@ -119,6 +119,13 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
     def query_serializer(self) -> type[QuerySerializer]:
         """The serializer of an action's query parameters, besides its filters."""
         return SubmissionListQuery if self.action == "list" else super().query_serializer
+
+    def find(self) -> Submission:
+        """Return the submission of the path. Raises NotFound besides for one of an undone import."""
+        found: Submission = super().find()
+        if found.imported_in_id and Import.objects.being_deleted().filter(pk=found.imported_in_id).exists():
+            raise NotFound
+        return found
 
     @extend_schema(request=SubmissionChange, responses=enveloped(SubmissionRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path

@@ -4,6 +4,7 @@ Strict JSON: one object in UTF-8, at most 32 levels deep, no NaN, no number too 
 Source: docs/contract.md 1 (`invalid_json`), RFC 8259.
 """
 
+import dataclasses
 import json
 import math
 import re
@@ -215,7 +216,9 @@ def read_bytes(request: HttpRequest, *, most: int, too_large: str) -> bytes:
 
     It may be larger than MAX_BODY_BYTES, and is cut where the line was: its reader has to notice that.
     """
-    body = request.read(most + 1)  # not `request.body`, which is for small ones
+    body = b""  # not `request.body`, which is for small ones
+    while len(body) <= most and (part := request.read(most + 1 - len(body))):  # a chunked one comes in two parts
+        body += part
     if len(body) > most:
         raise PayloadTooLarge(too_large)
     if body:
@@ -239,6 +242,22 @@ def read_json(
     if media_type(request) != JSON_MEDIA_TYPE:
         raise UnsupportedMediaType
     return body, parse_object(body, numbers_as_text=numbers_as_text)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BodySize:
+    """The most bytes of a body that may be larger than MAX_BODY_BYTES, and the message of PayloadTooLarge."""
+
+    most: int
+    too_large: str
+
+
+def read_large_json(request: HttpRequest, size: BodySize) -> tuple[bytes, dict[str, Any]]:
+    """Return the raw body and its JSON object, numbers as NumberText. Raises what `read_json` does."""
+    body = read_bytes(request, most=size.most, too_large=size.too_large)
+    if media_type(request) != JSON_MEDIA_TYPE:
+        raise UnsupportedMediaType
+    return body, parse_object(body, numbers_as_text=True)
 
 
 def idempotency_key(request: HttpRequest) -> str | None:

@@ -25,7 +25,7 @@ from config.api.etags import answer_if_changed
 from config.api.filters import StrictFilterBackend, refuse_unknown_parameters
 from config.api.find_owned import find_owned, path_id
 from config.api.pagination import PageQuery, Pagination
-from config.api.parsing import read_json
+from config.api.parsing import BodySize, read_json, read_large_json
 from config.api.serializers import QuerySerializer, StrictSerializer, validate
 from config.base.ids import encode_id
 
@@ -114,10 +114,15 @@ class KeyedView(APIView):
         *,
         required: bool = True,
         parameters: Sequence[str] = (),
+        size: BodySize | None = None,
         **context: Any,
     ) -> dict[str, Any]:
-        """Return the validated body. `parameters`: of the query. Raises the errors of the checks from size to types."""
-        self.raw_body, body = read_json(self.request._request, required=required)
+        """
+        Return the validated body. `parameters`: of the query. `size`: of one that may be large; its numbers come as
+        NumberText. Raises the errors of the checks from size to types.
+        """
+        request = self.request._request
+        self.raw_body, body = read_large_json(request, size) if size else read_json(request, required=required)
         refuse_unknown_parameters(self.request.query_params, list(parameters))
         return validate(serializer_class(data=body, context=context))
 

@@ -16,6 +16,7 @@ SUFFIX_LENGTH = 26
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 _PAIRS = [first + second for first in ALPHABET for second in ALPHABET]  # of 10 bits
 _THIRTY = (1 << 30) - 1  # as many bits as Python calculates with quickly
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -30,6 +31,7 @@ class Prefix:
     DELIVERY = "dlv"
     DESTINATION = "dst"
     FILE = "upl"
+    IMPORT = "imp"
 
 
 class InvalidId(ValueError):
@@ -39,6 +41,11 @@ class InvalidId(ValueError):
 def new_id() -> uuid.UUID:
     """Return a new UUIDv7: ordered by time, monotonic within a process."""
     return uuid7()
+
+
+def new_id_at(moment: dt.datetime) -> uuid.UUID:
+    """Return a new UUIDv7 of another time than now, from 1970 on; two of one millisecond are in no order."""
+    return uuid7(nanoseconds=(moment - _EPOCH) // dt.timedelta(milliseconds=1) * 1_000_000)
 
 
 def made_at(value: uuid.UUID) -> dt.datetime:

@@ -93,7 +93,8 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
 
 
 def submission_with_id(member: Member, text: str) -> list[Submission]:
-    rows = member.forms.narrow(Submission.objects.select_related("form"))
+    shown = Submission.objects.shown(member.forms.organization_id)
+    rows = member.forms.narrow(shown.select_related("form"))
     with suppress(Http404):
         return [find_own(rows, Prefix.SUBMISSION, text.strip())]
     return []

@@ -106,6 +106,8 @@ ACTIONS: "dict[str, dict[str, StrOrPromise]]" = {
     },
     Kind.SUBMISSION: {
         "submissions.exported": pgettext_lazy("what somebody did", "exported submissions as"),
+        "submissions.imported": pgettext_lazy("what somebody did", "imported submissions into"),
+        "submissions.import_undone": pgettext_lazy("what somebody did", "undid an import:"),
         "submissions.deleted": pgettext_lazy("what somebody did", "deleted"),
         "submissions.expired": pgettext_lazy("what somebody did", "deleted at the end of their retention"),
         "submissions.marked_spam": pgettext_lazy("what somebody did", "marked as spam"),

@@ -18,9 +18,9 @@ from django.db.models.functions import Coalesce
 from config.base.database import database_id
 from forms_app.models import Form
 from keys.models import Organization
-from submissions.models import Submission, Tally
+from submissions.models import Import, Submission, Tally
 
-Key = tuple[uuid.UUID, dt.datetime]  # form, UTC hour
+Key = tuple[uuid.UUID, dt.datetime | None]  # form and UTC hour; an import, which has no hour
 Moves = dict[Key, "Counter[str]"]  # columns to add to; negative to subtract
 _TABLE = Tally._meta.db_table
 _COUNTS = ("received", "kept", "spam", "delivered", "failed")
@@ -36,6 +36,11 @@ def key_of(form_id: uuid.UUID, created_at: dt.datetime) -> Key:
     return form_id, created_at.replace(minute=0, second=0, microsecond=0)
 
 
+def key_of_row(row: Submission) -> Key:
+    """Return the key of the tally of a submission that may be imported: then its import counts it."""
+    return (row.imported_in_id, None) if row.imported_in_id else key_of(row.form_id, row.created_at)
+
+
 def new_moves() -> Moves:
     """Return an empty set of moves."""
     return defaultdict(Counter)
@@ -43,12 +48,18 @@ def new_moves() -> Moves:
 
 def apply_moves(moves: Mapping[Key, "Counter[str]"]) -> None:
     """
-    Add to the tallies, in key order, so that two transactions cannot deadlock.
+    Add to the tallies, in key order, so that two transactions cannot deadlock; then to the counts of imports.
 
-    One statement, in the caller's transaction.
+    One statement, and one for each import, in the caller's transaction.
     """
-    keys = sorted(key for key, counts in moves.items() if any(counts.values()))
-    if not keys:
+    changed = {key: counts for key, counts in moves.items() if any(counts.values())}
+    _add_to_tallies({(form, hour): counts for (form, hour), counts in changed.items() if hour})
+    for pk, counts in sorted((pk, counts) for (pk, hour), counts in changed.items() if hour is None):
+        Import.objects.filter(pk=pk).update(kept=F("kept") + counts["kept"], spam=F("spam") + counts["spam"])
+
+
+def _add_to_tallies(moves: Mapping[tuple[uuid.UUID, dt.datetime], "Counter[str]"]) -> None:
+    if not moves:
         return
     rows = [
         [
@@ -56,7 +67,7 @@ def apply_moves(moves: Mapping[Key, "Counter[str]"]) -> None:
             connection.ops.adapt_datetimefield_value(hour),
             *(moves[form, hour][name] for name in _COUNTS),
         ]
-        for form, hour in keys
+        for form, hour in sorted(moves)
     ]
     places = f"({', '.join(['%s'] * len(rows[0]))})"
     with connection.cursor() as cursor:
@@ -81,15 +92,17 @@ def total_of_organization(organization_id: uuid.UUID, *, spam: bool | None, usin
 
 
 def _stored(scope: str, *, spam: bool | None) -> Combinable:
-    """Return tallies plus rows not counted yet, of the outer query's form or organization."""
+    """Return tallies plus imported rows and those not counted yet, of the outer query's form or organization."""
     column: Any = {False: F("kept"), True: F("spam"), None: F("kept") + F("spam")}[spam]
     path = "form" if scope == "form" else "form__organization"
     counted = Tally.objects.filter(**{path: OuterRef("pk")}).order_by().values(path).annotate(n=Sum(column)).values("n")
+    shown = Import.objects.filter(**{path: OuterRef("pk")}, undone_at=None)
+    imported = shown.order_by().values(path).annotate(n=Sum(column)).values("n")
     waiting = Submission.objects.uncounted().filter(**{path: OuterRef("pk")})
     if spam is not None:
         waiting = waiting.filter(spam=spam)
     grouped = waiting.order_by().values(path).annotate(n=Count("*")).values("n")
-    return _scalar(counted) + _scalar(grouped)
+    return _scalar(counted) + _scalar(imported) + _scalar(grouped)
 
 
 def _scalar(query: QuerySet[Any, Any]) -> Coalesce:

@@ -52,7 +52,18 @@ def one_line(text: bytes) -> bytes:
 def _records(rows: Rows) -> Generator[list[bytes], None, None]:
     """Yield the records of batches of rows. Their stored JSON is passed on as it is."""
     fragment, reasons, meta = orjson.Fragment, stored_text("spam_reasons"), stored_text("meta")
-    columns = (stored_text("data"), _files(), "id", "form_id", "spam", reasons, "held", meta, "created_at")
+    columns = (
+        stored_text("data"),
+        _files(),
+        "id",
+        "form_id",
+        "spam",
+        reasons,
+        "held",
+        meta,
+        "imported_in",
+        "created_at",
+    )
     for batch in read_batches(rows, *columns):
         yield [
             orjson.dumps(
@@ -65,10 +76,11 @@ def _records(rows: Rows) -> Generator[list[bytes], None, None]:
                     fragment(reasons),
                     held,
                     fragment(meta),
+                    imported_in is not None,
                     created,
                 )
             )
-            for data, files, pk, form, spam, reasons, held, meta, created in batch
+            for data, files, pk, form, spam, reasons, held, meta, imported_in, created in batch
         ]
 
 

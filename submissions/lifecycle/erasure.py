@@ -12,7 +12,7 @@ from forms_app.models import Form
 from keys.audit import Actor, record_event
 from submissions.files.removal import remove_files
 from submissions.lifecycle.spam_marks import delete_submissions
-from submissions.models import IdempotencyKey, Submission, Tally
+from submissions.models import IdempotencyKey, ImportedRow, Submission, Tally
 
 ERASED_IN_REQUEST = 5_000  # submissions; more are erased by the next hourly clean-up
 ROWS_A_BATCH = 500
@@ -43,6 +43,7 @@ def finish_erasing(form: Form) -> None:
     while _delete_rows(form):  # again: a request that began before may have stored a row behind the last one read
         pass
     delete_in_batches(IdempotencyKey.objects.filter(form=form), by="key")
+    delete_in_batches(ImportedRow.objects.filter(form=form), by="digest")
     Tally.objects.filter(form=form).delete()
     with transaction.atomic():
         remove_files(form_id=form.pk)

@@ -13,9 +13,9 @@ from django.db import transaction
 from config.api.find_owned import require_all_owned
 from config.base.nudge import DELIVER, nudge
 from config.base.times import now
-from submissions.counts.positions import take_back
+from submissions.counts.positions import next_positions, take_back
 from submissions.counts.stored_bytes import add_stored_bytes, stored_bytes_of
-from submissions.counts.tally import apply_moves, key_of, new_moves
+from submissions.counts.tally import apply_moves, key_of_row, new_moves
 from submissions.counts.usage import note_usage, today
 from submissions.files.removal import remove_files
 from submissions.lifecycle.held import NOT_HELD, held_for_quota, make_room
@@ -26,6 +26,7 @@ from submissions.serializers import BulkAction
 _before_deleting: list[Callable[[Sequence[uuid.UUID]], object]] = []
 MARKED_BY_HAND = "marked as spam"
 CHANGED = ["spam", "spam_reasons", "held", "held_until", "released_at", "dispatched_at", "counted_as", "position"]
+NEEDED_TO_DELETE = ("form_id", "organization_id", "created_at", "counted_as", "held", "imported_in_id")
 KEPT, SPAM, NOTHING = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM, Submission.CountedAs.NOTHING
 
 
@@ -57,10 +58,10 @@ def mark_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, spam: boo
             row.spam, row.spam_reasons = spam, [MARKED_BY_HAND] if spam else []
             if row.held:
                 row.held, row.held_until = NOT_HELD, now()
-            if not spam:
+            if not spam and not row.is_imported:
                 row.released_at, row.dispatched_at = now(), None
             if row.counted_as != NOTHING:
-                key = key_of(row.form_id, row.created_at)
+                key = key_of_row(row)
                 moves[key].update({row.counted_as: -1})  # `held` has no column there: it is received only
                 row.counted_as = SPAM if spam else KEPT
                 moves[key].update({row.counted_as: 1})
@@ -68,11 +69,21 @@ def mark_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, spam: boo
         make_room(was_held)
         if spam:
             take_back(rows)
+        else:
+            _place_imported(rows)
         Submission.objects.bulk_update(rows, CHANGED)
         record_submissions(rows, "submissions.marked_spam" if spam else "submissions.marked_not_spam")
     if not spam:
         nudge(DELIVER)
     return len(rows)
+
+
+def _place_imported(rows: Sequence[Submission]) -> None:
+    """Make imported rows that are no longer spam readable now: no dispatch will do it, and nothing is delivered."""
+    unplaced = [row for row in rows if row.is_imported and row.position is None]
+    positions = next_positions((row.organization_id, row.pk) for row in unplaced)
+    for row in unplaced:
+        row.position = positions[row.pk]
 
 
 def delete_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID) -> int:
@@ -94,12 +105,12 @@ def delete_submissions(ids: Sequence[uuid.UUID], *, is_recorded: bool = False) -
     retry does not store a deleted submission again.
     """
     with transaction.atomic():
-        wanted = Submission.objects.only("form_id", "organization_id", "created_at", "counted_as", "held")
+        wanted = Submission.objects.only(*NEEDED_TO_DELETE)
         rows = list(wanted.filter(pk__in=ids).select_for_update().order_by("pk"))
         moves = new_moves()
         for row in rows:
             change = {"received": 1} if row.counted_as == NOTHING else {row.counted_as: -1}
-            moves[key_of(row.form_id, row.created_at)].update(change)
+            moves[key_of_row(row)].update(change)
         counted = [row.pk for row in rows if row.counted_as != NOTHING]
         freed = stored_bytes_of(Submission.objects.filter(pk__in=counted)) if counted else {}
         for act in _before_deleting:

@@ -7,6 +7,8 @@ from submissions.models.counts import Tally as Tally
 from submissions.models.counts import UsageDay as UsageDay
 from submissions.models.files import StoredFile as StoredFile
 from submissions.models.files import StoredFileQuerySet as StoredFileQuerySet
+from submissions.models.imports import Import as Import
+from submissions.models.imports import ImportedRow as ImportedRow
 from submissions.models.submissions import Submission as Submission
 from submissions.models.submissions import SubmissionQuerySet as SubmissionQuerySet
 from submissions.models.submitters import Consent as Consent

@@ -1,6 +1,7 @@
 """Submissions."""
 
 import datetime as dt
+import uuid
 
 from django.conf import settings
 from django.db import models
@@ -12,6 +13,7 @@ from forms_app.models import Form
 from keys.models import Organization
 from submissions.json_text import JsonTextField
 from submissions.models.files import StoredFile
+from submissions.models.imports import Import
 from submissions.search_text import fold
 
 
@@ -29,6 +31,13 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
     def confirmed(self) -> "SubmissionQuerySet":
         """Without those that are held until their submitter confirms the address."""
         return self.exclude(held=Submission.Held.CONFIRMATION)
+
+    def shown(self, organization_id: uuid.UUID) -> "SubmissionQuerySet":
+        """Of an organization, without those of undone imports, which are deleted in batches."""
+        # Read here: as a subquery it would be a condition on each row of a far page, and it almost always finds none.
+        undone = Import.objects.using(self.db).being_deleted().filter(organization=organization_id)
+        hidden = list(undone.values_list("pk", flat=True))
+        return self.exclude(imported_in__in=hidden) if hidden else self
 
     def unread(self) -> "SubmissionQuerySet":
         """Not opened by any member yet. Spam is never unread."""
@@ -115,6 +124,17 @@ class Submission(models.Model):
     position = models.BigIntegerField(
         null=True, blank=True, help_text="Its place in the order in which its organization's rows became readable."
     )
+    # Without a constraint, as above; nothing deletes an import before its submissions.
+    imported_in = models.ForeignKey(
+        Import,
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+    )
     is_read = models.BooleanField(
         default=False, db_default=False, help_text="Whether a member has opened it in the dashboard, or marked it."
     )
@@ -153,6 +173,11 @@ class Submission(models.Model):
             models.Index(
                 fields=["form", "position"], condition=models.Q(position__isnull=False), name="submission_form_order"
             ),
+            models.Index(
+                fields=["imported_in", "id"],
+                condition=models.Q(imported_in__isnull=False),
+                name="submission_imported",
+            ),
             # Two, because a client of the API never reads anything here: an organization can have a million unread rows
             # in one form, and a few in the other.
             models.Index(
@@ -186,6 +211,11 @@ class Submission(models.Model):
     def is_test(self) -> bool:
         """Whether a member sent it from the dashboard to try the form."""
         return self.TEST in self.controls
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether it was imported, so nothing is delivered for it."""
+        return self.imported_in_id is not None
 
     @property
     def awaits_confirmation(self) -> bool:

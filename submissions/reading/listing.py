@@ -93,6 +93,7 @@ class Scope:
         # Only the forms if there are some: two equal conditions would let the planner choose the wrong index.
         forms, every = self.forms, Submission.objects
         rows = every.filter(organization=self.organization_id) if forms is None else every.filter(form__in=forms)
+        rows = rows.shown(self.organization_id)
         if self.id:
             rows = rows.filter(id=self.id)
         if self.unread:

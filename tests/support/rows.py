@@ -72,6 +72,7 @@ def record_of(submission: Submission) -> dict[str, Any]:
         "spamReasons": submission.spam_reasons,
         "held": submission.held or None,
         "meta": EMPTY_META,
+        "imported": False,
         "createdAt": format_time(submission.created_at),
     }
 

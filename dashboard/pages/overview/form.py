@@ -40,7 +40,8 @@ def form(request: MemberRequest, form_id: str) -> HttpResponse:
         context["connection"] = connection_of(organization, found, way=request.GET.get("snippet", ""))
     if part:
         return render(request, part, context)
-    newest = Submission.objects.filter(form=found, spam=False).confirmed().only("id", "created_at").order_by("-id")
+    newest = Submission.objects.shown(organization.pk).filter(form=found, spam=False).confirmed()
+    newest = newest.only("id", "created_at").order_by("-id")
     context |= {"last": newest.first(), **_targets(found), **_test(request, found, request.GET.get("test", ""))}
     context["has_history"] = found.status != Form.Status.DRAFT or bool(context["activity"].has_any or context["last"])
     return render(request, "dashboard/form.html", context)

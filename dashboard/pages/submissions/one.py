@@ -69,7 +69,8 @@ def is_opened(request: HttpRequest) -> bool:
 
 def _neighbours(found: Submission) -> dict[str, Submission | None]:
     """Return the next newer and the next older submission of the same form and tab."""
-    same = Submission.objects.only("id").filter(form=found.form_id, spam=found.spam)
+    rows = Submission.objects.shown(found.organization_id)
+    same = rows.only("id").filter(form=found.form_id, spam=found.spam)
     unconfirmed = Submission.Held.CONFIRMATION
     same = same.filter(held=unconfirmed) if found.awaits_confirmation else same.confirmed()
     newer, older = same.filter(id__gt=found.pk).order_by("id"), same.filter(id__lt=found.pk).order_by("-id")
@@ -77,7 +78,8 @@ def _neighbours(found: Submission) -> dict[str, Submission | None]:
 
 
 def _find(request: MemberRequest, submission_id: str) -> Submission:
-    rows = request.member.forms.narrow(Submission.objects.select_related("form"))
+    shown = Submission.objects.shown(request.member.organization.pk)
+    rows = request.member.forms.narrow(shown.select_related("form"))
     return find_own(rows, Prefix.SUBMISSION, submission_id)
 
 

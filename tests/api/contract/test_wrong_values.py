@@ -67,7 +67,7 @@ def test_query__with_an_unknown_parameter__is_refused_and_nothing_stored(
     path = endpoint.path(tenant)
     before = stored_rows(tenant)
 
-    answer = api.request(endpoint.method, f"{path}?{query}", tenant.key, json=endpoint.good)
+    answer = api.request(endpoint.method, f"{path}{'&' if '?' in path else '?'}{query}", tenant.key, json=endpoint.good)
 
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
     assert {detail["code"] for detail in answer.json()["details"]} == {"unknown_parameter"}

@@ -45,6 +45,7 @@ def test_submit__values__are_stored_and_the_record_is_whole(api: Client) -> None
             "spamReasons": [],
             "held": None,
             "meta": meta,
+            "imported": False,
         }
     ]
 

@@ -91,8 +91,8 @@ def test_test_event__active_webhook__is_sent_marked_and_logged(api: Client, rece
 
     (message,) = receiver.wait_for(1)
     data = {"id": an_id("sub"), "formId": webhook["formId"], "data": {"name": "Test", "mail": "ada@example.com"}}
-    data |= {"files": [], "spam": False, "spamReasons": [], "held": None, "meta": ADDRESS, "createdAt": TIME}
-    data |= {"formName": "Contact", "test": True}
+    data |= {"files": [], "spam": False, "spamReasons": [], "held": None, "meta": ADDRESS, "imported": False}
+    data |= {"createdAt": TIME, "formName": "Contact", "test": True}
     assert json.loads(message.body) == {"type": "submission.created", "timestamp": TIME, "data": data}
     assert message.headers["webhook-id"] == answer.json()["data"]["messageId"]
     seen = wait_for_delivery(api, tenant, webhook["id"], is_delivered)

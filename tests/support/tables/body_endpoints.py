@@ -11,7 +11,7 @@ from forms_app.models import Form
 from keys.access_keys import issue_key
 from submissions.models import Submission
 from tests.support.deliveries import make_delivery
-from tests.support.tables.permission_table import KEY, TABLE, Endpoint
+from tests.support.tables.permission_table import TABLE, Endpoint
 from tests.support.tenants import Tenant
 from webhooks.models import Receiver
 from webhooks.receivers.destinations import add_destination
@@ -88,7 +88,9 @@ class BodyEndpoint:
 
     def path(self, tenant: Tenant) -> str:
         _, is_of_an_object, rest = self.row.path.partition("{id}")
-        return PATHS[self.row.segment](tenant) + rest if is_of_an_object else self.row.path.replace("{key}", KEY)
+        if is_of_an_object:
+            return PATHS[self.row.segment](tenant) + rest
+        return self.row.address({"forms": tenant.default_form_id})
 
 
 # Not uploads: they are multipart, and have their own tests.

@@ -13,7 +13,7 @@ from forms_app.models import Form
 from keys.access_keys import issue_key, regenerate_key, revoke_key
 from keys.models import AccessKey
 from keys.tokens import make_token
-from submissions.models import Submission
+from submissions.models import Import, Submission
 from tests.services.client import Answer, Client
 from tests.support.deliveries import make_delivery
 from tests.support.posted_files import file_field
@@ -55,6 +55,7 @@ def furnish(tenant: Tenant) -> House:
             "forms": form.public_id,
             "uploads": tenant.form(fields=[file_field("cv")]),
             "submissions": submission.public_id,
+            "imports": Import.objects.create(organization=tenant.organization, form=form, source="elsewhere").public_id,
             "webhooks": encode_id(Prefix.WEBHOOK, webhook.pk),
             "destinations": destination.public_id,
             "deliveries": encode_id(Prefix.DELIVERY, delivery.pk),

@@ -20,6 +20,7 @@ ANY_SECRET = "any secret key"
 RESOURCES = {
     "forms": "forms",
     "submissions": "submissions",
+    "imports": "submissions",
     "webhooks": "webhooks",
     "destinations": "webhooks",
     "deliveries": "webhooks",
@@ -28,6 +29,8 @@ RESOURCES = {
 }
 KEY = "contact"  # of the first form that `Tenant.form` makes
 BULK = {"ids": ["{submissions}"], "action": "spam"}
+EIGHT = (2**23, "The body is larger than 8 MiB. Send fewer rows at a time.")
+ROWS = {"source": "elsewhere", "rows": [{"createdAt": "2026-01-31T09:30:00Z", "data": {"message": "Hello"}}]}
 HOOK = {"formId": "{forms}", "url": "http://127.0.0.1:9/another", "events": ["submission.created"]}
 
 
@@ -51,6 +54,8 @@ class Endpoint:
     permission: str
     status: int = 200  # of a request that is allowed
     body: Mapping[str, Any] | None = None  # one that is right
+    query: str = ""  # one that is needed
+    too_large: tuple[int, str] = (2**19, "The body is larger than 256 KiB. Send less.")  # bytes, and what it says
     takes_a_file: bool = False  # then the body is multipart, with a file besides; without `body` it is a picture
 
     def __str__(self) -> str:
@@ -58,7 +63,8 @@ class Endpoint:
 
     @property
     def segment(self) -> str:
-        return self.path.partition("?")[0].split("/")[2]
+        words = self.path.partition("?")[0].split("/")
+        return "imports" if "imports" in words else words[2]
 
     @property
     def names_an_object(self) -> bool:
@@ -66,7 +72,7 @@ class Endpoint:
 
     def address(self, ids: Mapping[str, str]) -> str:
         own = ids.get(self.segment, "")
-        return self.path.replace("{id}", own).replace("{forms}", ids["forms"]).replace("{key}", KEY)
+        return (self.path + self.query).replace("{id}", own).replace("{forms}", ids["forms"]).replace("{key}", KEY)
 
     def options(self, ids: Mapping[str, str]) -> dict[str, Any]:
         """Return the options of the test client's request."""
@@ -107,6 +113,8 @@ TABLE = [
     Endpoint("GET", "/api/submissions/{id}/deliveries", "webhooks:write"),
     Endpoint("GET", "/api/submissions/export", "submissions:export"),
     Endpoint("POST", "/api/submissions/bulk", "forms:write", 200, BULK),
+    Endpoint("POST", "/api/submissions/import", "forms:write", 200, ROWS, query="?formId={forms}", too_large=EIGHT),
+    Endpoint("DELETE", "/api/submissions/imports/{id}", "forms:write"),
     Endpoint("POST", "/api/submit", ANY_KEY, 201, {"message": "Hello"}),
     Endpoint("POST", "/api/uploads", ANY_SECRET, 201, {"formId": "{uploads}", "field": "cv"}, takes_a_file=True),
     Endpoint("GET", "/api/webhooks", "webhooks:write"),
@@ -150,6 +158,7 @@ REFERENCES = [
     Endpoint("GET", "/api/destinations?formId={forms}", "webhooks:write"),
     Endpoint("POST", "/api/destinations", "webhooks:write", 201, DESTINATION),
     Endpoint("POST", "/api/submissions/bulk", "forms:write", 200, BULK),
+    Endpoint("POST", "/api/submissions/import?formId={forms}", "forms:write", 200, ROWS),
     Endpoint("POST", "/api/submit?formId={forms}", ANY_KEY, 201, {"message": "Hello"}),
     Endpoint("POST", "/api/submit", ANY_KEY, 201, {"_formId": "{forms}", "message": "Hello"}),
 ]

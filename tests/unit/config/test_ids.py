@@ -11,7 +11,7 @@ from config.base.ids import InvalidId, Prefix, decode_id, encode_id, made_at, ne
 
 no_deadline = settings(deadline=None)  # a busy machine is not a slow function
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-PREFIXES = ["org", "frm", "sub", "key", "upl", "whk", "dlv", "dst"]
+PREFIXES = ["org", "frm", "imp", "sub", "key", "upl", "whk", "dlv", "dst"]
 
 official_vectors = pytest.mark.parametrize(
     ("text", "value"),

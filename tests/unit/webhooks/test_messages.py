@@ -43,6 +43,7 @@ def test_submission_message__ordinary__is_the_record_with_the_forms_name() -> No
             "spamReasons": [],
             "held": None,
             "meta": {"ip": "192.0.2.1"},
+            "imported": False,
             "createdAt": "2023-06-30T03:34:18.518Z",
             "formName": "Contact",
         },

@@ -1,0 +1,1 @@
+"""Old submissions from elsewhere (docs/contract.md 5.80)."""
