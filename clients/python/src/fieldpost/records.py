@@ -118,8 +118,9 @@ class Upload(TypedDict):
 
 
 class Me(TypedDict):
-    """Whose key this is, and the organization's hour."""
+    """Whose key this is, the organization's hour, and where its stream of events is."""
 
     organization: dict[str, str]
     key: dict[str, Any]
     hour: dict[str, Any]
+    eventsUrl: str

@@ -36,14 +36,24 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """Return the object of an envelope. Raises APIError where the body is none: another server answered."""
+        """Return an envelope. Raises APIError where the body is none: another server answered."""
+        found = self.object()
+        if "data" not in found:
+            raise self._other()
+        return found
+
+    def object(self) -> dict[str, Any]:
+        """Return the JSON object of the body, with or without an envelope."""
         try:
             found = json.loads(self.body)
         except ValueError:
-            found = None
-        if not isinstance(found, dict) or "data" not in found:
-            raise APIError(self.status, "not_fieldpost", "The answer is not one of Fieldpost.")
+            raise self._other() from None
+        if not isinstance(found, dict):
+            raise self._other()
         return found
+
+    def _other(self) -> APIError:
+        return APIError(self.status, "not_fieldpost", "The answer is not one of Fieldpost.")
 
     @property
     def data(self) -> Any:
@@ -96,7 +106,8 @@ class Transport:
 
     def _parts(self, answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         try:
-            yield from answer.stream(CHUNK, decode_content=True)
+            while part := answer.read1(CHUNK, decode_content=True):  # what is there, without waiting for more
+                yield part
         except HTTPError as error:
             raise errors.ConnectionError(f"{self.url} cut the connection: {error}") from None
 
@@ -149,7 +160,9 @@ class Transport:
             )
         try:
             found = json.loads(answer.read(decode_content=True))
-            return APIError(answer.status, str(found["error"]), str(found["message"]), found.get("details", ()))
+            code = str(found["error"])
+            message = found.get("message") or found["error_description"]  # RFC 6749 has the second
+            return APIError(answer.status, code, str(message), found.get("details", ()))
         except HTTPError as error:
             return errors.ConnectionError(f"{self.url} cut the connection: {error}")
         except (ValueError, KeyError, TypeError):

@@ -5,10 +5,12 @@ import sys
 import click
 
 import fieldpost
-from fieldpost.cli.account import whoami
+from fieldpost.cli.account import login, logout, whoami
 from fieldpost.cli.forms import forms
+from fieldpost.cli.listen import listen
 from fieldpost.cli.output import CommandError, is_for_people, show_error
 from fieldpost.cli.submissions import submissions
+from fieldpost.cli.trigger import trigger
 from fieldpost.errors import Error
 
 
@@ -23,7 +25,7 @@ def main() -> None:
     """
 
 
-for command in (whoami, forms, submissions):
+for command in (login, logout, whoami, forms, submissions, listen, trigger):
     main.add_command(command)
 
 

@@ -24,12 +24,20 @@ class Profile:
     events_url: str
     organization: dict[str, Any]
     live: dict[str, Any]
-    test: dict[str, Any]
+    test: dict[str, Any] | None = None  # services of before test mode give none
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return the key records by mode."""
+        return {"live": self.live, **({"test": self.test} if self.test else {})}
 
     def key(self, mode: str) -> str:
         """Return the live or the test key."""
-        record = self.test if mode == "test" else self.live
-        return str(record["key"])
+        records = self.records()
+        if mode not in records:
+            raise CommandError(
+                "not_logged_in", "The service has given no test key: log in again with `fieldpost login`."
+            )
+        return str(records[mode]["key"])
 
 
 def profile_name() -> str:
@@ -49,7 +57,7 @@ def load(name: str) -> Profile | None:
     try:
         stored = json.loads(path.read_text())
         for mode in MODES:
-            if "key" not in stored[mode]:
+            if stored[mode] and "key" not in stored[mode]:
                 stored[mode]["key"] = _from_keyring(stored[mode]["id"])
         return Profile(**stored)
     except FileNotFoundError:
@@ -63,7 +71,7 @@ def save(name: str, profile: Profile) -> None:
     stored = asdict(profile)
     keyring = _keyring()
     if keyring is not None:
-        for mode in MODES:
+        for mode in profile.records():
             keyring.set_password(KEYRING_SERVICE, stored[mode]["id"], stored[mode].pop("key"))
     place = folder()
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -74,9 +82,9 @@ def save(name: str, profile: Profile) -> None:
 def forget(name: str, profile: Profile) -> None:
     keyring = _keyring()
     if keyring is not None:
-        for mode in MODES:
+        for record in profile.records().values():
             with suppress(Exception):  # one that is not there, or any error of a backend
-                keyring.delete_password(KEYRING_SERVICE, getattr(profile, mode)["id"])
+                keyring.delete_password(KEYRING_SERVICE, record["id"])
     (folder() / f"{name}.json").unlink(missing_ok=True)
 
 
