@@ -1,4 +1,4 @@
-"""ASGI entry point of the `events` role: the live stream (`manage.py events`)."""
+"""ASGI entry point of the `events` role: live streams (`manage.py events`)."""
 
 import os
 
@@ -7,4 +7,4 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from submissions.live.stream import application as application  # noqa: E402 - after setup
+from webhooks.listening.application import application as application  # noqa: E402 - after setup

@@ -49,7 +49,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["method"] != "GET" and not (is_check and scope["method"] == "HEAD"):  # a HEAD has no use for a stream
         await _refuse(send, 405, "method_not_allowed", "Watch with GET.", (b"allow", b"GET"))
     elif is_check:
-        await _answer(send, 200, b"text/plain", f"failed polls: {hub.failed}".encode() if hub.failed else b"ok")
+        await answer(send, 200, b"text/plain", f"failed polls: {hub.failed}".encode() if hub.failed else b"ok")
     elif scope["path"] == "/events":
         await _watch(scope, receive, send)
     else:
@@ -71,14 +71,14 @@ async def _watch(scope: Scope, receive: Receive, send: Send) -> None:
     last_seen = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1") or query.get("after", [""])[0]
     viewer = hub.add(watch, _submission_id(last_seen), seen)
     pump = asyncio.ensure_future(_pump(viewer, watch, send))
-    gone = asyncio.ensure_future(_wait_until_gone(receive))
+    left = asyncio.ensure_future(gone(receive))
     try:
         # The token also expires for a client that reads nothing: the pump waits for room then, and checks no clock.
         patience = max(0, watch.expires - time.time()) + LAST_WORDS_SECONDS
-        await asyncio.wait({pump, gone}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({pump, left}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
     finally:
         hub.remove(viewer)
-        for task in (pump, gone):
+        for task in (pump, left):
             task.cancel()
             with suppress(asyncio.CancelledError, OSError, RuntimeError):  # the client has left
                 await task
@@ -104,9 +104,7 @@ async def _pump(viewer: Viewer, watch: Watch, send: Send) -> None:
     """Send the messages in the viewer's queue until the token expires."""
     loop = asyncio.get_running_loop()
     end = loop.time() + max(0, watch.expires - time.time())
-    headers = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *_common_headers()]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await _part(send, HELLO)
+    await start(send)
     while (left := end - loop.time()) > 0:
         try:
             message = await asyncio.wait_for(viewer.queue.get(), min(left, HEARTBEAT_SECONDS))
@@ -116,13 +114,20 @@ async def _pump(viewer: Viewer, watch: Watch, send: Send) -> None:
             message = position_line(viewer) + HEARTBEAT
         if message is None:
             break
-        await _part(send, message)
+        await part(send, message)
     else:
-        await _part(send, position_line(viewer) + END)
+        await part(send, position_line(viewer) + END)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _part(send: Send, body: bytes) -> None:
+async def start(send: Send) -> None:
+    """Begin to answer with an event stream."""
+    headers = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *_common_headers()]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await part(send, HELLO)
+
+
+async def part(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
@@ -131,7 +136,8 @@ def position_line(viewer: Viewer) -> bytes:
     return f"id: {encode_id(Prefix.SUBMISSION, hub.position(viewer))}\n".encode() if viewer.queue.empty() else b""
 
 
-async def _wait_until_gone(receive: Receive) -> None:
+async def gone(receive: Receive) -> None:
+    """Return when the client has left."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -155,10 +161,10 @@ def _common_headers() -> list[tuple[bytes, bytes]]:
 
 async def _refuse(send: Send, status: int, code: str, message: str, *headers: tuple[bytes, bytes]) -> None:
     body = json.dumps({"success": False, "error": code, "message": message}).encode()
-    await _answer(send, status, b"application/json", body, *headers)
+    await answer(send, status, b"application/json", body, *headers)
 
 
-async def _answer(send: Send, status: int, kind: bytes, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+async def answer(send: Send, status: int, kind: bytes, body: bytes, *headers: tuple[bytes, bytes]) -> None:
     sent = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *_common_headers(), *headers]
     await send({"type": "http.response.start", "status": status, "headers": sent})
     await send({"type": "http.response.body", "body": body})

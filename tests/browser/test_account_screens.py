@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from keys.devices.logins import begin_login
 from keys.models import Membership
 from tests.services.application import Application
 from tests.support.accounts import code_of, with_authenticator_app
@@ -21,6 +22,7 @@ PAGES = (
     "/account/2fa/recovery-codes/",
     "/account/2fa/recovery-codes/generate/",
     "/account/2fa/totp/deactivate/",
+    "/account/device",
     "/account/email/",
     "/account/password/change/",
     "/account/logout/",
@@ -71,6 +73,25 @@ def test_account_pages__in_every_look__are_accessible_and_quiet(
             assert answer.status == 200
             found += complaints_of(page)
         assert (found, complaints) == ([], [])
+
+
+@pytest.mark.parametrize("options", LOOKS, ids=["phone-light", "desk-dark"])
+def test_device_login__by_keyboard_in_every_look__is_accessible_and_quiet(
+    browser: Browser, service: Application, options: dict[str, Any]
+) -> None:
+    person = person_of(make_tenant())
+    Membership.objects.create(organization=make_tenant().organization, user=person, role="admin")
+    _, code = begin_login("a-laptop-with-a-rather-long-name.local", address="203.0.113.7")
+    with at_the_dashboard(browser, service.base_url, person, **options) as (page, complaints):
+        page.goto("/account/device")
+        page.keyboard.type(code.lower())
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(code)).to_be_visible()
+        found = complaints_of(page)
+        page.get_by_label("Organization").select_option(index=1)
+        press(page, "Authorize")
+        expect(page.get_by_role("heading", name="You are logged in on")).to_be_visible()
+        assert (found + complaints_of(page), complaints) == ([], [])
 
 
 def test_second_step__with_scripts_and_without__is_accessible(browser: Browser, service: Application) -> None:

@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
@@ -23,10 +24,13 @@ class Stream:
     """One open stream; `events` fills as they come. `headers` go with the request."""
 
     def __init__(self, port: int, token: str, after: str = "", *, address: str = "127.0.0.1", **headers: str) -> None:
-        self.connection = http.client.HTTPConnection(address, port, timeout=30)
         query = urlencode({"token": token, **({"after": after} if after else {})})
+        self._open(f"/events?{query}", address, port, headers)
+
+    def _open(self, path: str, address: str, port: int, headers: Mapping[str, str]) -> None:
+        self.connection = http.client.HTTPConnection(address, port, timeout=30)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.connection.request("GET", f"/events?{query}", headers=named)
+        self.connection.request("GET", path, headers=named)
         self._socket = self.connection.sock  # the answer takes it over
         self.answer = self.connection.getresponse()
         self.events: list[Event] = []
@@ -69,3 +73,13 @@ class Stream:
             return list(self.events)
 
         return eventually(arrived, timeout, f"{count} events")
+
+
+class Listening(Stream):
+    """A stream of a program that listens with a key."""
+
+    def __init__(self, port: int, key: str, *, address: str = "127.0.0.1", after: str = "", form_id: str = "") -> None:
+        query = urlencode({"mode": "listen", **({"formId": form_id} if form_id else {})})
+        self._open(
+            f"/events?{query}", address, port, {"x_access_key": key, **({"Last_Event_ID": after} if after else {})}
+        )

@@ -38,7 +38,7 @@ READY_SECONDS = 60
 CHECK = ("check", "--database", DEFAULT_DB_ALIAS)
 TAKES_REQUESTS = ("web", "events")
 MODULES = (  # of the children, imported once for all of them
-    *("config.urls", "submissions.live.stream", "webhooks.management.commands.deliver"),
+    *("config.urls", "webhooks.listening.application", "webhooks.management.commands.deliver"),
     *("gunicorn.arbiter", "gunicorn.workers.gthread", "django.core.handlers.wsgi"),
     *(name.rpartition(".")[0] for name in settings.MIDDLEWARE),
 )

@@ -115,6 +115,8 @@ def test_cache__scripts_and_styles__answers_the_next_request(nginx: Proxied, pat
 def test_live_stream__and_plain_http__get_where_they_belong(nginx: Proxied) -> None:
     stream = nginx.pool.request("GET", "/events?token=wrong")
     assert (stream.status, stream.json()["error"]) == (401, "invalid_token")
+    listening = nginx.pool.request("GET", "/events?mode=listen", headers={"x-access-key": "wrong"})
+    assert (listening.status, listening.json()["error"]) == (401, "invalid_access_key")
     with urllib3.HTTPConnectionPool("127.0.0.1", nginx.redirect, retries=False) as plain:
         answer = plain.request("GET", "/f/x?a=1", headers={"Host": "localhost"}, redirect=False)
     assert (answer.status, answer.headers["Location"]) == (308, "https://localhost/f/x?a=1")

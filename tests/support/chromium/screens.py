@@ -14,7 +14,6 @@ from config.base.times import now
 from forms_app.actions import archive_form, change_recipients
 from forms_app.models import Form, OptOut
 from keys.access_keys import issue_key
-from keys.devices.logins import begin_login
 from keys.invitations import invite
 from keys.models import AccessKey, Membership, Organization, Role, User
 from keys.plans import Plan
@@ -97,8 +96,6 @@ class Furnished:
         yield "not-found", f"{home}nothing"
         yield from (("account", "/dashboard/account"), ("organization-new", "/dashboard/organizations/new"))
         yield from (("two-factor", "/account/2fa/"), ("email", "/account/email/"))
-        _, code = begin_login("ada-laptop.local", address="203.0.113.7")
-        yield from (("device", "/account/device"), ("device-confirm", f"/account/device?user_code={code}"))
         yield from (("passkey-add", "/account/2fa/webauthn/add/"), ("invitations", "/dashboard/invitations"))
 
 
