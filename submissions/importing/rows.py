@@ -111,7 +111,9 @@ def _values(raw: Mapping[str, Any]) -> dict[str, str]:
     except ValidationFailed as error:
         raise ValidationFailed(
             [
-                Detail(f"data.{one.field}" if one.field else "data", one.code, one.message, one.has_subject)
+                Detail(f"data.{one.field}", one.code, one.message, one.has_subject)
+                if one.field
+                else Detail("data", one.code, one.message, has_subject=True)
                 for one in error.details
             ]
         ) from None

@@ -55,6 +55,10 @@ class Row:
 WORDS = "A harmless sentence, as people write. "
 PATTERNS = {
     "config.api.compression._ZERO": Row("fullmatch", ("q=0", "q=", ".0", "0."), "q=0.5, "),
+    "submissions.importing.mapping._MARK": Row("sub", (";'", "'", "\t'"), "a;'=1 "),
+    "submissions.importing.mapping._GMT": Row("sub", (" GMT+", "1", ":00"), "2024/01/31 9:30:00 AM GMT+1 "),
+    "submissions.importing.mapping._EPOCH": Row("fullmatch", ("1",), "1700000000"),
+    "submissions.importing.mapping._AMBIGUOUS": Row("match", ("1/", "1."), "31.01.2024 "),
     "config.base.ids._REQUEST_ID": Row("fullmatch", ("a.", "_-"), "abc"),
     "config.api.middleware._HEADER_LIST": Row("fullmatch", ("a, ", "~|", "é"), "content-type, "),
     "config.api.middleware._ORIGIN": Row("fullmatch", ("https://", "a.", " "), "https://example.com"),
