@@ -3,7 +3,8 @@
 # faults: kills and outages, on SQLite and PostgreSQL; a line for each
 # coverage: which lines and branches of our Python the suites on SQLite run               forms.js: build it after a change
 # messages: write new texts into the catalogues of the languages, and build those that Django reads
-# design: build style sheet, typeface and icons after a change      screenshots: take a picture of every page
+# design: build style sheet, typeface and icons after a change      sdk: the types of clients/sdk after a change of the API
+# screenshots: take a picture of every page
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --requir
 
 NPM_BIN := build/node/node_modules/.bin
 
-.PHONY: run test test-quick coverage check fix bench faults forms.js design screenshots messages
+.PHONY: run test test-quick coverage check fix bench faults forms.js design sdk screenshots messages
 
 run: .venv/.run
 	@$(BIN)/python -m config.write_env
@@ -69,6 +70,11 @@ forms.js: .venv/.run build/node/.installed
 # The dashboard's style sheet from dashboard/frame/design/styles, typeface and icons from npm; a test compares them.
 design: .venv/.run build/node/.installed
 	@$(BIN)/python -m dashboard.frame.design.build
+
+# The types of @fieldpost/sdk, from the OpenAPI document; a test compares them.
+sdk: .venv/.run build/node/.installed
+	@$(SAFE) DATABASE_URL=sqlite://:memory: $(BIN)/python manage.py spectacular --format openapi-json \
+	  | $(NPM_BIN)/openapi-typescript -o clients/sdk/src/schema.ts
 
 # Pictures of every page of the dashboard, the README's three among them.
 screenshots: .venv/.dev

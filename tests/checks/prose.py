@@ -11,7 +11,7 @@ import re
 import tokenize
 from pathlib import Path
 
-from tests.checks.sources import HASH_COMMENTS, NAMES
+from tests.checks.sources import HASH_COMMENTS, NAMES, SCRIPTS
 
 Span = tuple[int, int]
 CODE_STRING = re.compile(r"[a-z0-9_.:/#%{}\[\]()<>*+,=&?@$^\\|!~;-][\w.:/#%{}\[\]()<>*+,=&?@$^\\|!~;'\"-]*")
@@ -142,10 +142,10 @@ def prose_of(path: Path, text: str) -> str:
     """Return the prose of a file, by its name, without URLs; runs of blanks are one space, line ends stay."""
     if path.suffix == ".py":
         prose = python_prose(text)
-    elif path.suffix in (".js", ".mjs"):
-        prose = script_prose(text)
     elif path.suffix == ".css":
         prose = css_prose(text)
+    elif path.suffix in SCRIPTS:
+        prose = script_prose(text)
     elif path.suffix in HASH_COMMENTS or path.name in NAMES:
         prose = hash_prose(text)
     elif path.suffix == ".md":

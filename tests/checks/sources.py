@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = (".html", ".txt")
-SCRIPTS = (".js", ".mjs", ".css")
+SCRIPTS = (".js", ".mjs", ".jsx", ".ts", ".tsx", ".css")
 HASH_COMMENTS = (".toml", ".yaml", ".yml", ".service", ".cfg")
 NAMES = ("Makefile", "Dockerfile")
 ROOMS = (
@@ -29,6 +29,7 @@ EXCLUDED = (
     "/node_modules/",
     "/__pycache__/",
     "/forms_app/builds/",
+    "/clients/sdk/src/schema.ts",
     "/static/built/",
     "/tests/support/chromium/pages/",  # pages of other site builders
     "/requirements/",

@@ -1,4 +1,4 @@
-"""Clients that others' generators make from our schema do what a consumer does, against the running service."""
+"""Clients that generators make from our schema, `@fieldpost/sdk` too, do what a consumer does on a running service."""
 
 import json
 import os
@@ -16,12 +16,15 @@ from keys.plans import Plan
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.processes import ROOT
+from tests.support.npm.packages import pack, run_node, unpack
+from tests.support.submitting import records
 from tests.support.tenants import make_tenant
 
 pytestmark = pytest.mark.on_sqlite  # about clients; the API's own tests have the same replies on both
 
 HERE = Path(__file__).parent
 DRIVERS = HERE / "drivers"
+SDK = ROOT / "clients" / "sdk"
 NODE = ROOT / "build" / "node" / "node_modules"  # `make test` installs it
 WEBHOOK_URL = "http://127.0.0.1:9/hook"  # nothing listens there
 SECONDS = 120
@@ -123,3 +126,56 @@ def test_hey_api_for_typescript__generated__drives_the_service(
     run(programs / "esbuild", "typescript_client.ts", "--bundle", "--format=esm", "--outfile=driver.mjs", cwd=tmp_path)
 
     drive(api, service, ["node", "driver.mjs"], tmp_path)
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with `@fieldpost/sdk` as npm installs it."""
+    folder = tmp_path_factory.mktemp("npm")
+    app = folder / "app"
+    unpack(pack("sdk", folder), app, "@fieldpost/sdk")
+    return app
+
+
+def bundle(app: Path, entry: str) -> str:
+    """Return the name of a program without imports."""
+    built = f"{Path(entry).stem}.mjs"
+    run_node("esbuild", entry, "--bundle", "--format=esm", f"--outfile={built}", cwd=app)
+    return built
+
+
+def test_sdk__packed_and_installed__drives_the_service(api: Client, service: Application, app: Path) -> None:
+    tsconfig = json.loads((DRIVERS / "tsconfig.json").read_text()) | {"files": ["sdk_client.ts"]}
+    (app / "tsconfig.json").write_text(json.dumps(tsconfig))
+    (app / "sdk_client.ts").write_bytes((DRIVERS / "sdk_client.ts").read_bytes())
+    run_node("tsc", "-p", ".", cwd=app)
+
+    drive(api, service, ["node", bundle(app, "sdk_client.ts")], app)
+
+
+def test_sdk__as_its_readme_says__submits_and_reads(api: Client, service: Application, app: Path) -> None:
+    tenant = make_tenant()
+    code = (SDK / "README.md").read_text().split("```ts submit.ts\n")[1].split("```")[0]
+    code = code.replace("https://forms.example.com", service.base_url).replace("frm_…", tenant.default_form_id)
+    (app / "submit.ts").write_text(code)
+
+    printed = run("node", bundle(app, "submit.ts"), cwd=app, FIELDPOST_KEY=tenant.key).splitlines()
+
+    (record,) = records(api, tenant, tenant.default_form_id)
+    assert printed[0] == record["id"]
+    refused = subprocess.run(
+        ["node", "submit.mjs"],
+        cwd=app,
+        env={**os.environ, "FIELDPOST_KEY": "x"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert refused.stderr.startswith("401 invalid_access_key ")
+
+
+def test_types_of_the_sdk__are_those_of_the_document(schema: Path, tmp_path: Path) -> None:
+    types = tmp_path / "schema.ts"
+    run_node("openapi-typescript", schema, "-o", types, cwd=NODE.parent)
+    assert types.read_bytes() == (SDK / "src" / "schema.ts").read_bytes(), "run `make sdk`"
