@@ -126,7 +126,7 @@ def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
 
 def _beginning(submission: Submission) -> Iterator[Moment]:
     at = submission.created_at
-    if submission.is_test:
+    if submission.is_trial:
         detail = gettext("From the dashboard. Origins, captcha and proof of work were not checked.")
         yield Moment(at, gettext("Sent as a test"), detail)
     if submission.is_imported:

@@ -20,7 +20,7 @@ MAX_SLUG = 80  # characters
 DEFAULT_FORM_NAME = "Inbox"
 MOST_ON_FREE = 3  # organizations on the Free plan that one account makes in the dashboard
 CREATED = "organization.created"  # in the audit trail
-PUBLISHABLE_KEY_NAME = "For web pages"
+PUBLISHABLE_KEY_NAMES = {AccessKey.Mode.LIVE: "For web pages", AccessKey.Mode.TEST: "For web pages, test data"}
 
 
 class SlugTaken(ValueError):
@@ -37,7 +37,7 @@ def create_organization(
     language: str = ENGLISH,
 ) -> Organization:
     """
-    Create an organization with its owner, a published default form and one publishable key.
+    Create an organization with its owner, a published default form, and a publishable key of each mode.
 
     The slug is made from the name. If it is taken, adds a number, such as `acme-2`, with `number_taken_slugs`, else
     raises SlugTaken. `plan`: DEFAULT_PLAN without it. `language`: of its default form.
@@ -64,7 +64,9 @@ def create_organization(
                 is_default=True,
                 language=language,
             )
-            issue_key(organization=organization, name=PUBLISHABLE_KEY_NAME, by=by, kind=AccessKey.Kind.PUBLISHABLE)
+            for mode, key_name in PUBLISHABLE_KEY_NAMES.items():
+                kind = AccessKey.Kind.PUBLISHABLE
+                issue_key(organization=organization, name=key_name, by=by, kind=kind, mode=mode)
             record_event(organization=organization, by=by, action=CREATED, subject=name)
     except IntegrityError:
         if Organization.objects.filter(slug=slug).exists():

@@ -17,9 +17,9 @@ from forms_app.script.view import current_builds
 from keys.models import AccessKey, Organization
 
 
-def publishable_key(organization: Organization) -> str:
-    """Return the oldest usable publishable key, or an empty string."""
-    keys = AccessKey.objects.usable().filter(organization=organization, kind=AccessKey.Kind.PUBLISHABLE)
+def publishable_key(organization: Organization, mode: str = AccessKey.Mode.LIVE) -> str:
+    """Return the oldest usable publishable key of a mode, or an empty string."""
+    keys = AccessKey.objects.usable().filter(organization=organization, kind=AccessKey.Kind.PUBLISHABLE, mode=mode)
     key = keys.order_by("id").first()
     return key.publishable_token if key else ""
 

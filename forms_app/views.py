@@ -83,6 +83,7 @@ class FormViewSet(Repeatable, ShowsForms):
         "retrieve": Permission.FORMS_READ,
         **dict.fromkeys(("create", "partial_update", "destroy", "publish", "unpublish"), Permission.FORMS_WRITE),
     }
+    test_actions = ("list", "retrieve")
 
     def once(self, act: Callable[[], Response], **options: Any) -> Response:
         """Return the answer, or an earlier one: without what this key may not see, which that one could."""
@@ -154,6 +155,8 @@ class FormByKeyViewSet(ShowsForms):
             "retrieve": Permission.FORMS_READ,
             "replace": Permission.FORMS_READ if is_dry else Permission.FORMS_WRITE,
         }
+
+    test_actions = ("retrieve",)
 
     @property
     def query_serializer(self) -> type[QuerySerializer]:

@@ -31,14 +31,16 @@ def issue_key(
     permissions: Sequence[str] = ALL_PERMISSIONS,
     admin: bool = False,
     kind: str = AccessKey.Kind.SECRET,
+    mode: str = AccessKey.Mode.LIVE,
     expires_on: dt.date | None = None,
 ) -> tuple[AccessKey, str]:
     """
     Create a key and return its record and its token, which is not stored and so is shown only once.
 
-    A publishable key has no permissions, whatever `permissions` says. Raises ValidationFailed for a date in the past,
-    Unauthorized if `by` is a key with fewer rights than the new one, and PlanRequired if a person creates a scoped key
-    that the plan does not include. (The view of the API requires the plan for every key.)
+    A publishable key has no permissions, whatever `permissions` says, and a test key is never administrative. Raises
+    ValidationFailed for a date in the past, Unauthorized if `by` is a key with fewer rights than the new one, and
+    PlanRequired if a person creates a scoped key that the plan does not include. (The view of the API requires the plan
+    for every key.)
     """
     if not 0 < len(name.strip()) <= MAX_NAME:
         raise invalid("name", "invalid", gettext("must have 1 to %(most)s characters.") % {"most": MAX_NAME})
@@ -49,7 +51,8 @@ def issue_key(
         organization=organization,
         name=name,
         kind=kind,
-        admin=admin and not is_publishable,
+        mode=mode,
+        admin=admin and not is_publishable and mode == AccessKey.Mode.LIVE,
         permissions=[] if is_publishable else [p for p in ALL_PERMISSIONS if p in permissions],
         expires_on=expires_on,
     )
@@ -57,11 +60,11 @@ def issue_key(
     is_scoped = expires_on is not None or not (is_publishable or set(key.permissions) == set(ALL_PERMISSIONS))
     if isinstance(by, User) and is_scoped and not organization.terms.scoped_keys:
         raise PlanRequired(gettext("Keys with fewer permissions or an expiry date require the Enterprise plan."))
-    token = tokens.make_token(publishable=is_publishable)
+    token = tokens.make_token(publishable=is_publishable, test=key.is_test)
     key.set_token(token)
     with transaction.atomic():
         key.save()
-        found = changes({}, values_of(key, "kind", "admin", "permissions", "expires_on"))
+        found = changes({}, values_of(key, "kind", "mode", "admin", "permissions", "expires_on"))
         record_event(organization=organization, by=by, action="key.created", subject=str(key), changes=found)
         _tell_owners(key, by, gettext_noop("New access key: %(key)s"))
     return key, token
@@ -74,7 +77,7 @@ def regenerate_key(key: AccessKey, *, by: Actor) -> str:
     Raises Conflict for a revoked or expired key, Unauthorized if `by` is a key with fewer rights.
     """
     refuse_stronger(key, by)
-    token = tokens.make_token(publishable=key.is_publishable)
+    token = tokens.make_token(publishable=key.is_publishable, test=key.is_test)
     with transaction.atomic():
         key = still_there(AccessKey.objects.select_for_update(), key.pk)
         if key.revoked_at:

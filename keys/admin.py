@@ -313,8 +313,8 @@ class IdentityAdmin(ReadOnly, admin.ModelAdmin):
 class AccessKeyAdmin(ReadOnly, admin.ModelAdmin):
     """Access keys. An operator can revoke those that leaked."""
 
-    list_display = ("name", "organization", "kind", "admin", "hint", "last_used_at", "revoked_at")
-    list_filter = ("kind", "admin")
+    list_display = ("name", "organization", "kind", "mode", "admin", "hint", "last_used_at", "revoked_at")
+    list_filter = ("kind", "mode", "admin")
     search_fields = ("name", "hint", "organization__name", "organization__slug")
     list_select_related = ("organization",)
     exclude = ("digest", "publishable_token")

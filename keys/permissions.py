@@ -1,7 +1,8 @@
 """
 The permission that each operation needs, and the two ways to lack it (docs/contract.md 1 and 3).
 
-A viewset has a `resource` and the permission of each action: `permission_for = {"list": "forms:read", ...}`.
+A viewset has a `resource` and the permission of each action: `permission_for = {"list": "forms:read", ...}`. Of every
+view `test_actions` are the actions, or methods, that test keys have too; all others are refused to them.
 """
 
 from typing import Any
@@ -23,8 +24,16 @@ class HasAccessKeyPermission(BasePermission):
 
     def has_permission(self, request: Request, view: Any) -> bool:
         needed = view.permission_for.get(view.action)
+        _refuse_tests(request, view)
         check_permission(caller_key(request), resource=view.resource, needed=needed)
         return True
+
+
+def _refuse_tests(request: Request, view: Any) -> None:
+    """Raise Unauthorized for a secret test key, unless the action is one of those for it. 405 follows without one."""
+    key, action = caller_key(request), getattr(view, "action", str(request.method).lower())
+    if key.is_test and not key.is_publishable and action not in (None, *view.test_actions):
+        raise Unauthorized
 
 
 def check_permission(key: AccessKey, *, resource: str, needed: str | None) -> None:
@@ -54,7 +63,8 @@ class MayManageKeys(HasAccessKeyPermission):
 class IsSecretKey(BasePermission):
     """Raises Forbidden for a publishable key; any secret one will do."""
 
-    def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ARG002  # DRF's interface
+    def has_permission(self, request: Request, view: Any) -> bool:
         if caller_key(request).is_publishable:
             raise Forbidden
+        _refuse_tests(request, view)
         return True

@@ -26,6 +26,7 @@ class AccessKeyRecord(serializers.Serializer[AccessKey]):
         "id": "The id of the record.",
         "name": "A name for people.",
         "kind": "`secret`, or `publishable` for pages.",
+        "mode": "`live`, or `test` for test submissions.",
         "admin": "Whether the key may manage keys.",
         "permissions": "The operations that the key may use. Submitting needs none.",
         "expiresAt": "The last day on which the key works (UTC); null if it does not expire.",
@@ -37,6 +38,7 @@ class AccessKeyRecord(serializers.Serializer[AccessKey]):
     id = PublicIdField(Prefix.ACCESS_KEY)
     name = serializers.CharField(max_length=200)
     kind = serializers.ChoiceField(AccessKey.Kind.choices)
+    mode = serializers.ChoiceField(AccessKey.Mode.choices)
     admin = serializers.BooleanField()
     permissions = serializers.ListField(child=serializers.ChoiceField(Permission.choices))
     expiresAt = serializers.DateField(source="expires_on", allow_null=True)
@@ -120,6 +122,7 @@ class NewAccessKey(StrictSerializer):
         "permissions": "All six if left out; none for a key that can only submit.",
         "expiresAt": "The last day on which the key works (UTC); null or left out for no end.",
         "kind": "`publishable` keys are for pages and can only submit.",
+        "mode": "What a `test` key submits is a test submission, and it sees no others.",
     }
     name = NameField()
     permissions = serializers.ListField(
@@ -127,6 +130,7 @@ class NewAccessKey(StrictSerializer):
     )
     expiresAt = DateField(source="expires_on", required=False, allow_null=True)
     kind = serializers.ChoiceField(AccessKey.Kind.choices, default=AccessKey.Kind.SECRET)
+    mode = serializers.ChoiceField(AccessKey.Mode.choices, default=AccessKey.Mode.LIVE)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Fill in the default permissions: all for a secret key, none for a publishable one."""

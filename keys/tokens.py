@@ -1,8 +1,8 @@
 """
 Tokens of access keys: create, check without a database, hash for storage (docs/contract.md 3).
 
-`fp_` or `fp_pub_`, 40 random base62 characters, and 6 for their CRC32, as in npm's tokens. A typing error or a guess
-fails the checksum and costs no query.
+`fp_`, `fp_pub_`, `fp_test_` or `fp_pub_test_`, 40 random base62 characters, and 6 for their CRC32, as in npm's tokens.
+A typing error or a guess fails the checksum and costs no query.
 """
 
 import hashlib
@@ -16,8 +16,10 @@ from django.conf import settings
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 BODY_LENGTH = 40  # 40 base62 characters are 238 bits
 CHECKSUM_LENGTH = 6
-PUBLISHABLE_MARK = "pub_"
-_SHAPE = re.compile(rf"(?:{PUBLISHABLE_MARK})?([0-9A-Za-z]{{{BODY_LENGTH}}})([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})")
+PUBLISHABLE_MARK, TEST_MARK = "pub_", "test_"
+_SHAPE = re.compile(
+    rf"(?:{PUBLISHABLE_MARK})?(?:{TEST_MARK})?([0-9A-Za-z]{{{BODY_LENGTH}}})([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})"
+)
 
 
 def checksum(body: str) -> str:
@@ -30,9 +32,9 @@ def checksum(body: str) -> str:
     return "".join(reversed(digits))
 
 
-def make_token(*, publishable: bool = False) -> str:
+def make_token(*, publishable: bool = False, test: bool = False) -> str:
     body = "".join(secrets.choice(ALPHABET) for _ in range(BODY_LENGTH))
-    mark = PUBLISHABLE_MARK if publishable else ""
+    mark = (PUBLISHABLE_MARK if publishable else "") + (TEST_MARK if test else "")
     return f"{settings.ACCESS_KEY_PREFIX}_{mark}{body}{checksum(body)}"
 
 

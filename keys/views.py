@@ -1,5 +1,6 @@
 """`/api/keys`, for administrative keys only, and `/api/me`, for every secret key."""
 
+import django_filters
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -18,11 +19,22 @@ from keys.permissions import ADMIN, IsSecretKey, MayManageKeys
 from keys.serializers import AccessKeyRecord, AccessKeyRecordWithKey, MeRecord, NewAccessKey
 
 
+class AccessKeyFilters(django_filters.FilterSet):
+    """`mode`."""
+
+    mode = django_filters.ChoiceFilter(choices=AccessKey.Mode.choices, empty_label=None)
+
+    class Meta:
+        model = AccessKey
+        fields: list[str] = []
+
+
 class AccessKeyViewSet(Repeatable, KeyedViewSet):
     id_prefix = Prefix.ACCESS_KEY
     queryset = AccessKey.objects.select_related("organization").order_by("-id")
     serializer_class = AccessKeyRecord
     permission_classes = [MayManageKeys]
+    filterset_class = AccessKeyFilters
     resource = ADMIN
     permission_for = dict.fromkeys(("list", "retrieve", "create", "destroy", "regenerate"), ADMIN)
 
@@ -62,6 +74,7 @@ class AccessKeyViewSet(Repeatable, KeyedViewSet):
 
 class MeView(KeyedView):
     permission_classes = [IsSecretKey]
+    test_actions = ("get",)
 
     @extend_schema(
         operation_id="getMe",

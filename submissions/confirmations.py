@@ -33,7 +33,7 @@ def may_be_answered(row: Submission) -> bool:
     """
     Return whether a reply may go to the submitter of a row that is dispatched.
 
-    Never to one that was spam at any time, nor without a human check, nor to a test's example address.
+    Never to one that was spam at any time, nor without a human check, nor to a trial's example address.
     """
     was_spam = row.released_at is not None and row.released_at != row.held_until
-    return not (row.spam or was_spam or row.is_test) and Submission.HUMAN in row.controls
+    return not (row.spam or was_spam or row.is_trial) and Submission.HUMAN in row.controls

@@ -72,9 +72,10 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
         "spam": "Whether it was taken for spam, or marked as such. Spam is not delivered.",
         "spamReasons": "Why it was taken for spam.",
         "held": (
-            "Why it is not delivered yet: `quota`, as the hour of the plan is used up, or `confirmation`, until its "
-            "submitter confirms the address. Null: it is not held."
+            "Why it is not delivered yet: `quota`, as the hour of the plan is used up, `confirmation`, until its "
+            "submitter confirms the address, or `rule`, until somebody releases it. Null: it is not held."
         ),
+        "test": "Whether it is a test submission, which is counted nowhere.",
         "meta": "About the request.",
         "imported": "Whether it was brought from elsewhere by an import; then it was never delivered.",
         "createdAt": "When it was accepted; of an imported one, its time there.",
@@ -84,14 +85,17 @@ class SubmissionRecord(serializers.ModelSerializer[Submission]):
     data = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]  # hides .data, unused here
     files = FileRecord(many=True)
     spamReasons = serializers.ListField(child=serializers.CharField(), source="spam_reasons")
-    held = serializers.ChoiceField([Submission.Held.QUOTA.value, Submission.Held.CONFIRMATION.value], allow_null=True)
+    held = serializers.ChoiceField([why for why in Submission.Held.values if why], allow_null=True)
+    test = serializers.BooleanField(source="is_test")
     meta = MetaRecord()
     imported = serializers.BooleanField(source="is_imported")
     createdAt = TimeField(source="created_at")
 
     class Meta:
         model = Submission
-        fields = ("id", "formId", "data", "files", "spam", "spamReasons", "held", "meta", "imported", "createdAt")
+        fields = (
+            "id", "formId", "data", "files", "spam", "spamReasons", "held", "test", "meta", "imported", "createdAt"
+        )  # fmt: skip
 
     def to_representation(self, instance: Submission) -> dict[str, Any]:
         """Return the record; without DRF's fields, because exports have millions."""
@@ -113,6 +117,7 @@ def submission_record(submission: Submission) -> dict[str, Any]:
         one.spam,
         one.spam_reasons,
         one.held,
+        one.counted_as,
         one.meta,
         one.is_imported,
         one.created_at,
@@ -127,12 +132,14 @@ def record_of(
     spam: bool,
     spam_reasons: Any,
     held: str,
+    counted_as: str,
     meta: Any,
     imported: bool,
     created_at: dt.datetime,
 ) -> dict[str, Any]:
     """
-    Return `{id, formId, data, files, spam, spamReasons, held, meta, imported, createdAt}`; `held`: the reason, or None.
+    Return `{id, formId, data, files, spam, spamReasons, held, test, meta, imported, createdAt}`; `held`: the reason, or
+    None.
 
     It takes values, because an export has no time to make an object of the model for each row.
     """
@@ -144,6 +151,7 @@ def record_of(
         "spam": spam,
         "spamReasons": spam_reasons,
         "held": held or None,
+        "test": counted_as == Submission.CountedAs.TEST,
         "meta": meta,
         "imported": imported,
         "createdAt": format_time(created_at),

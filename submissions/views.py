@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.errors import Detail, NotFound, invalid
+from config.api.errors import Detail, NotFound, Unauthorized, invalid
 from config.api.filters import StrictFilterBackend
 from config.api.schema import enveloped
 from config.api.serializers import QuerySerializer
@@ -46,7 +46,7 @@ BARE_ARRAY = {"type": "array", "items": {"$ref": "#/components/schemas/Submissio
 CONTENT_DISPOSITION = OpenApiParameter(
     "Content-Disposition", str, OpenApiParameter.HEADER, response=[200], description="Suggests a name for the file."
 )
-RECORDED_FILTERS = {"formId", "from", "to", "spam"}  # in the audit trail; not `q`, which may be somebody's name
+RECORDED_FILTERS = {"formId", "from", "to", "spam", "test"}  # in the audit trail; not `q`, which may be somebody's name
 DONE = {
     BulkAction.DELETE: "deleted",
     BulkAction.SPAM: "now marked as spam",
@@ -73,9 +73,12 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
         "export": Permission.SUBMISSIONS_EXPORT,
     }
 
+    test_actions = tuple(permission_for)
+
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the submissions that the filters select, for lists and exports; `check` has set the filters."""
-        self.scope: Scope = self.filterset.scope(self.organization_id)
+        only_tests = caller_key(self.request).is_test
+        self.scope: Scope = self.filterset.scope(self.organization_id, only_tests=only_tests)
         rows: QuerySet[Any] = self.scope.rows().defer(*HEAVY_COLUMNS)
         return rows
 
@@ -98,7 +101,8 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
         StrictFilterBackend().check(request, self)
         query = self.query(SubmissionListQuery)
         try:
-            position = decode_cursor(self.organization_id, query[CURSOR])
+            test = self.filterset.is_for_tests(only_tests=caller_key(request).is_test)
+            position = decode_cursor(self.organization_id, query[CURSOR], test=test)
         except MalformedCursor:
             raise invalid(CURSOR, "invalid", "must be the `next` of an earlier page, or empty to begin.") from None
         self.filter_queryset(self.get_queryset())
@@ -121,8 +125,15 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
         return SubmissionListQuery if self.action == "list" else super().query_serializer
 
     def find(self) -> Submission:
-        """Return the submission of the path. Raises NotFound besides for one of an undone import."""
+        """
+        Return the submission of the path.
+
+        Raises Unauthorized besides for a live one, if the key sees test ones only, and NotFound for one of an undone
+        import.
+        """
         found: Submission = super().find()
+        if caller_key(self.request).is_test and not found.is_test:
+            raise Unauthorized
         if found.imported_in_id and Import.objects.being_deleted().filter(pk=found.imported_in_id).exists():
             raise NotFound
         return found
@@ -157,7 +168,8 @@ class SubmissionViewSet(Repeatable, KeyedViewSet):
         action = wanted["action"]
 
         def change() -> Response:
-            changed = change_many(wanted["ids"], action=action, organization_id=self.organization_id)
+            only_tests, organization_id = caller_key(request).is_test, self.organization_id
+            changed = change_many(wanted["ids"], action=action, organization_id=organization_id, only_tests=only_tests)
             return success({"changed": changed}, f"{changed:,} {'is' if changed == 1 else 'are'} {DONE[action]}.")
 
         return self.once(change)

@@ -37,15 +37,13 @@ class SubmittedSubmission(SubmissionRecord):
     texts = {
         **SubmissionRecord.texts,
         "formName": "The name of its form.",
-        "test": "true for a test event, whose submission is an example; otherwise left out.",
+        "test": "Whether it is a test submission, or the example of a test event.",
     }
-    optional_members = ("test",)
 
     formName = serializers.CharField()
-    test = serializers.BooleanField()
 
     class Meta(SubmissionRecord.Meta):
-        fields: tuple[str, ...] = (*SubmissionRecord.Meta.fields, "formName", "test")  # type: ignore[assignment]  # longer
+        fields: tuple[str, ...] = (*SubmissionRecord.Meta.fields, "formName")  # type: ignore[assignment]  # longer
 
 
 def test_message(form: Form) -> str:

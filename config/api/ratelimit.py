@@ -32,6 +32,7 @@ HOUR = 3600  # seconds
 KEPT_LONGER = 60  # seconds that a counter outlives its hour, so that clocks of several hosts may differ
 COUNTED_TO = 2**31  # no plan allows more
 ANONYMOUS_LIMIT = 100  # requests an hour per address without a valid key, as in the Free plan
+TEST_LIMIT = 1_000  # test submissions of an organization an hour
 PUBLIC_PAGES = "30/m"  # of an address: pages that cost more than others and need no key
 HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 MARKS = (80, 90, 100)  # percent of the plan's hour; from 90 on, browser submissions wait
@@ -193,6 +194,11 @@ def _room(count: int, wanted: int, most: int) -> int:
 def count_address(request: HttpRequest) -> Usage:
     """Count one request without a valid key, or a refused browser submission, against the client's address."""
     return _count(request, "address", client_network(request), f"{ANONYMOUS_LIMIT}/h", kind="address")
+
+
+def count_tests(organization: uuid.UUID) -> Usage:
+    """Count one test submission of an organization, in its own hour."""
+    return _count(HttpRequest(), "test-submissions", str(organization), f"{TEST_LIMIT}/h", kind="hour")
 
 
 def count_burst(request: HttpRequest, group: str, value: str, rate: str) -> Usage:

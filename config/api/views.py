@@ -57,6 +57,7 @@ class KeyedView(APIView):
     usage: ratelimit.Usage | None = None
     raw_body = b""  # set by `read`
     etag_actions: ClassVar[tuple[str, ...]] = ()  # whose answers have an ETag
+    test_actions: ClassVar[tuple[str, ...]] = ()  # or methods, that test keys have too
     is_made_small: ClassVar[bool] = True
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:

@@ -93,7 +93,7 @@ def _placeholder(field: dict[str, Any]) -> dict[str, Any]:
 
 def _preview(form: Form, typed: Reply, *, confirms: bool) -> dict[str, Any]:
     """Return the reply to the newest submission, or to an example; and the question for confirmation."""
-    newest = Submission.objects.filter(form=form, spam=False).confirmed().order_by("-id").first()
+    newest = Submission.objects.filter(form=form, spam=False).listed().order_by("-id").first()
     submission = newest or Submission(id=new_id(), form=form, data=test_values(form), created_at=now())
     submission.form = form
     address = address_of(submission) or EXAMPLE_ADDRESS

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
 from django.db.models.functions import Lower, Now
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from config.base.ids import Prefix, encode_id, new_id
 from config.base.times import now
@@ -245,7 +245,8 @@ class AccessKey(models.Model):
     """
     An access key of an organization: secret (only its hash is stored) or publishable (public, stored in plain text).
 
-    `admin` is a flag and not a permission: the key can manage keys (docs/contract.md 3).
+    `admin` is a flag and not a permission: the key can manage keys (docs/contract.md 3). `mode`: whether what it
+    submits and sees is live or test data (docs/contract.md 12).
     """
 
     class Kind(models.TextChoices):
@@ -254,10 +255,15 @@ class AccessKey(models.Model):
         SECRET = "secret", gettext_lazy("Secret")
         PUBLISHABLE = "publishable", gettext_lazy("Publishable")
 
+    class Mode(models.TextChoices):
+        LIVE = "live", pgettext_lazy("a mode", "Live")
+        TEST = "test", pgettext_lazy("a mode", "Test")
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="access_keys")
     name = models.CharField(max_length=200)
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.SECRET, db_default=Kind.SECRET)
+    mode = models.CharField(max_length=4, choices=Mode, default=Mode.LIVE, db_default=Mode.LIVE)
     admin = models.BooleanField(default=False, db_default=False)
     permissions = models.JSONField(default=list, db_default=[], blank=True)
     expires_on = models.DateField(null=True, blank=True, help_text="The last day (UTC) on which the key works.")
@@ -283,6 +289,10 @@ class AccessKey(models.Model):
                 condition=models.Q(kind="secret", publishable_token="")
                 | models.Q(kind="publishable", admin=False) & ~models.Q(publishable_token=""),
             ),
+            models.CheckConstraint(
+                name="test_key_is_not_administrative",
+                condition=models.Q(mode="live") | models.Q(mode="test", admin=False),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -303,6 +313,10 @@ class AccessKey(models.Model):
     @property
     def is_publishable(self) -> bool:
         return self.kind == self.Kind.PUBLISHABLE
+
+    @property
+    def is_test(self) -> bool:
+        return self.mode == self.Mode.TEST
 
     @property
     def is_expired(self) -> bool:

@@ -3,8 +3,9 @@ The order in which submissions became readable for somebody who follows the list
 
 Ids cannot be that order: they are drawn before the commit, so a row can appear below ids that were read already. So
 dispatch numbers the rows of each organization, and marking and confirming do, in the transaction that makes them
-readable. The counter's row stays locked until the commit: numbers become visible in their order, without gaps. This
-lock comes last, after those of submissions, tallies and organizations.
+readable. Test submissions are numbered apart, by the same row. The counter's row stays locked until the commit:
+numbers become visible in their order, without gaps. This lock comes last, after those of submissions, tallies and
+organizations.
 """
 
 import uuid
@@ -19,28 +20,40 @@ from submissions.models import ReadingPosition, Submission
 _TABLE = Submission._meta.db_table
 _COUNTERS = ReadingPosition._meta.db_table
 _ADD = (
-    f"INSERT INTO {_COUNTERS} (organization_id, last, served) VALUES (%s, %s, 0) "  # noqa: S608 - names from code
-    f"ON CONFLICT (organization_id) DO UPDATE SET last = {_COUNTERS}.last + excluded.last RETURNING last"
+    f"INSERT INTO {_COUNTERS} (organization_id, {{last}}) VALUES (%s, %s) "  # noqa: S608 - names from code
+    f"ON CONFLICT (organization_id) DO UPDATE SET {{last}} = {_COUNTERS}.{{last}} + excluded.{{last}} "
+    "RETURNING {last}"
 )
 _UPDATE = f"UPDATE {_TABLE} SET {{changes}}position = {{position}} {{source}} WHERE {_TABLE}.id = {{id}} AND "  # noqa: S608 - names from code
 
 
-def next_positions(rows: Iterable[tuple[uuid.UUID, uuid.UUID]]) -> dict[uuid.UUID, int]:
+def next_positions(rows: Iterable[tuple[uuid.UUID, bool, uuid.UUID]]) -> dict[uuid.UUID, int]:
     """
-    Return a position for each row, by id: those of an organization in the order of their ids.
+    Return a position for each row, by id: those of an organization and mode in the order of their ids.
 
-    `rows`: pairs of organization and id. Runs inside the caller's transaction, which has to store them.
+    `rows`: the organization, whether it is a test submission, and the id of each. Runs inside the caller's transaction,
+    which has to store them.
     """
-    by_organization: dict[uuid.UUID, list[uuid.UUID]] = defaultdict(list)
-    for organization, pk in rows:
-        by_organization[organization].append(pk)
+    by_order: dict[tuple[uuid.UUID, bool], list[uuid.UUID]] = defaultdict(list)
+    for organization, is_test, pk in rows:
+        by_order[organization, is_test].append(pk)
     found: dict[uuid.UUID, int] = {}
     with connection.cursor() as cursor:
-        for organization, ids in sorted(by_organization.items()):
-            cursor.execute(_ADD, [database_id(organization), len(ids)])
+        for (organization, is_test), ids in sorted(by_order.items()):
+            cursor.execute(_ADD.format(last=last_of(is_test)), [database_id(organization), len(ids)])
             (last,) = cursor.fetchone()
             found.update(zip(sorted(ids), range(last - len(ids) + 1, last + 1), strict=True))
     return found
+
+
+def last_of(is_test: bool) -> str:
+    """Return the column of the highest position given in a mode."""
+    return "test_last" if is_test else "last"
+
+
+def served_of(is_test: bool) -> str:
+    """Return the column of the highest position in a mode that some reader was given."""
+    return "test_served" if is_test else "served"
 
 
 def store_positions(positions: Mapping[uuid.UUID, int | None], *, condition: str, changes: str = "") -> None:
@@ -73,15 +86,16 @@ def number_missed(limit: int) -> int:
         return 0
     with transaction.atomic():
         rows = unnumbered.select_for_update(skip_locked=True, no_key=True).values_list("organization_id", "pk")[:limit]
-        positions = next_positions(rows)
+        positions = next_positions((organization, False, pk) for organization, pk in rows)  # it knew no test mode
         store_positions(positions, condition=f"{_TABLE}.position IS NULL")
     return len(positions)
 
 
-def served_positions(organizations: Iterable[uuid.UUID]) -> dict[uuid.UUID, int]:
-    """Return the last position that any reader was given, by organization; locks the counters."""
+def served_positions(organizations: Iterable[uuid.UUID]) -> dict[tuple[uuid.UUID, bool], int]:
+    """Return the last position that any reader was given, by organization and mode; locks the counters."""
     counters = ReadingPosition.objects.filter(pk__in=set(organizations)).order_by("pk")
-    return dict(counters.select_for_update(no_key=True).values_list("pk", "served"))
+    found = list(counters.select_for_update(no_key=True))
+    return {(one.pk, is_test): getattr(one, served_of(is_test)) for one in found for is_test in (False, True)}
 
 
 def take_back(rows: Sequence[Submission]) -> None:
@@ -94,10 +108,11 @@ def take_back(rows: Sequence[Submission]) -> None:
     placed = [row for row in rows if row.position is not None]
     served = served_positions(row.organization_id for row in placed) if placed else {}
     for row in placed:
-        if row.position is not None and row.position > served.get(row.organization_id, 0):
+        if row.position is not None and row.position > served.get((row.organization_id, row.is_test), 0):
             row.position = None
 
 
-def note_served(organization_id: uuid.UUID, position: int) -> None:
+def note_served(organization_id: uuid.UUID, position: int, *, test: bool) -> None:
     """Store that a reader is given the rows up to this position. It must be committed before they are read."""
-    ReadingPosition.objects.filter(pk=organization_id, served__lt=position).update(served=position)
+    served = served_of(test)
+    ReadingPosition.objects.filter(**{"pk": organization_id, f"{served}__lt": position}).update(**{served: position})

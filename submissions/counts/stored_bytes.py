@@ -87,7 +87,8 @@ def recount(organization: Organization) -> int:
     with transaction.atomic():
         # First the lock: transactions that wait for it add their change to the new total, others are counted here.
         locked = Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
-        counted = Submission.objects.filter(organization=locked).exclude(counted_as=Submission.CountedAs.NOTHING)
+        own = Submission.objects.filter(organization=locked).of_mode(test=False)
+        counted = own.exclude(counted_as=Submission.CountedAs.NOTHING)
         before, locked.stored_bytes = locked.stored_bytes or 0, stored_bytes_of(counted)[locked.pk]
         locked.save(update_fields=["stored_bytes"])
         _notify(locked, before=before)

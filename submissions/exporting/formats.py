@@ -60,6 +60,7 @@ def _records(rows: Rows) -> Generator[list[bytes], None, None]:
         "spam",
         reasons,
         "held",
+        "counted_as",
         meta,
         "imported_in",
         "created_at",
@@ -75,12 +76,13 @@ def _records(rows: Rows) -> Generator[list[bytes], None, None]:
                     spam,
                     fragment(reasons),
                     held,
+                    counted_as,
                     fragment(meta),
                     imported_in is not None,
                     created,
                 )
             )
-            for data, files, pk, form, spam, reasons, held, meta, imported_in, created in batch
+            for data, files, pk, form, spam, reasons, held, counted_as, meta, imported_in, created in batch
         ]
 
 

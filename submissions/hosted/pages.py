@@ -24,6 +24,7 @@ from submissions.hosted import stamps
 from submissions.hosted.controls import as_list, controls_of
 from submissions.hosted.page_texts import put_for_visitors
 from submissions.hosted.redirects import way_back
+from submissions.hosted.test_keys import kept_in_address
 from submissions.receiving.captchas import PROVIDERS, Provider
 from submissions.receiving.insert import message_of
 from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, LIST_SEPARATOR, is_control
@@ -56,7 +57,7 @@ def in_language(show: Page) -> Page:
 @in_language
 def form_page(request: HttpRequest, form: Form, segment: str, *, typed: Mapping[str, Any]) -> HttpResponse:
     """Show a form, filled in with `typed`. `segment`: its id or address, as it is in the page's path."""
-    action = f"?{stamps.PARAMETER}={stamps.make(segment)}"
+    action = f"?{stamps.PARAMETER}={stamps.make(segment)}{kept_in_address(request)}"
     context = _form_context(form, form.fields or _general_fields(), typed, [], action)
     return _render(request, form, "hosted/form.html", context)
 

@@ -30,6 +30,7 @@ from submissions.hosted.find import SeeOther, find_form, new_address
 from submissions.hosted.page_texts import put_for_visitors
 from submissions.hosted.redirects import posting_page, redirect_target
 from submissions.hosted.stamps import Stamp
+from submissions.hosted.test_keys import PARAMETER, find_test_key, kept_in_address, named_key
 from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner
@@ -96,7 +97,7 @@ class HostedForm(Door, View):
             return pages.unavailable(request, form)
         if form is None or form.status != Form.Status.PUBLISHED:
             return pages.closed(request, form)
-        names = {field["name"] for field in form.fields}
+        names = {field["name"] for field in form.fields} - ({PARAMETER} if named_key(request) else set())
         prefilled = {name: request.GET.getlist(name) for name in request.GET if name in names}
         return pages.form_page(request, form, form_id, typed=prefilled)
 
@@ -135,7 +136,8 @@ class HostedForm(Door, View):
         form = self.form
         if form is None:
             raise NotFound
-        return Owner(form.organization, form, may_wait=True)
+        key = find_test_key(self.request, form)
+        return Owner(form.organization, form, key=key, may_wait=True, is_test=key is not None)
 
     def answer(self, candidate: Candidate, stored: Stored) -> HttpResponse:
         """Return a redirect to the next page, or the 201 as JSON."""
@@ -177,7 +179,7 @@ class HostedForm(Door, View):
         next_page = self._next_page(post, form) if is_allowed else ""
         stamp = stamps.make(form.segment, opened_at=opened_at, next_page=next_page)
         own = reverse("hosted-form", args=[form.segment])
-        return f"{'' if post.request.path == own else own}?{stamps.PARAMETER}={stamp}"
+        return f"{'' if post.request.path == own else own}?{stamps.PARAMETER}={stamp}{kept_in_address(post.request)}"
 
     def _next_page(self, post: Post, form: Form) -> str:
         """Return where to go after success; "" for the thank-you page."""

@@ -168,7 +168,7 @@ def _store(batch: Import, new: Mapping[_Mark, Row]) -> None:
     totals = add_stored_bytes({batch.organization_id: sum(map(_size, new.values()))})
     note_usage(stored_bytes={(pk, today()): total for pk, total in totals.items()})
     made = [_submission(batch, row) for row in new.values()]
-    positions = next_positions((one.organization_id, one.pk) for one in made if not one.spam)
+    positions = next_positions((one.organization_id, False, one.pk) for one in made if not one.spam)
     for submission in made:
         submission.position = positions.get(submission.pk)
     Submission.objects.bulk_create(made)

@@ -10,6 +10,7 @@ from functools import partial
 
 from django.db import transaction
 
+from config.api.errors import Unauthorized
 from config.api.find_owned import require_all_owned
 from config.base.nudge import DELIVER, nudge
 from config.base.times import now
@@ -28,6 +29,7 @@ MARKED_BY_HAND = "marked as spam"
 CHANGED = ["spam", "spam_reasons", "held", "held_until", "released_at", "dispatched_at", "counted_as", "position"]
 NEEDED_TO_DELETE = ("form_id", "organization_id", "created_at", "counted_as", "held", "imported_in_id")
 KEPT, SPAM, NOTHING = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM, Submission.CountedAs.NOTHING
+UNCOUNTED = (NOTHING, Submission.CountedAs.TEST)
 
 
 def mark_read(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, is_read: bool = True) -> int:
@@ -60,7 +62,7 @@ def mark_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, spam: boo
                 row.held, row.held_until = NOT_HELD, now()
             if not spam and not row.is_imported:
                 row.released_at, row.dispatched_at = now(), None
-            if row.counted_as != NOTHING:
+            if row.counted_as not in UNCOUNTED:
                 key = key_of_row(row)
                 moves[key].update({row.counted_as: -1})  # `held` has no column there: it is received only
                 row.counted_as = SPAM if spam else KEPT
@@ -81,7 +83,7 @@ def mark_many(ids: Sequence[uuid.UUID], *, organization_id: uuid.UUID, spam: boo
 def _place_imported(rows: Sequence[Submission]) -> None:
     """Make imported rows that are no longer spam readable now: no dispatch will do it, and nothing is delivered."""
     unplaced = [row for row in rows if row.is_imported and row.position is None]
-    positions = next_positions((row.organization_id, row.pk) for row in unplaced)
+    positions = next_positions((row.organization_id, row.is_test, row.pk) for row in unplaced)
     for row in unplaced:
         row.position = positions[row.pk]
 
@@ -108,10 +110,10 @@ def delete_submissions(ids: Sequence[uuid.UUID], *, is_recorded: bool = False) -
         wanted = Submission.objects.only(*NEEDED_TO_DELETE)
         rows = list(wanted.filter(pk__in=ids).select_for_update().order_by("pk"))
         moves = new_moves()
-        for row in rows:
+        for row in (row for row in rows if not row.is_test):
             change = {"received": 1} if row.counted_as == NOTHING else {row.counted_as: -1}
             moves[key_of_row(row)].update(change)
-        counted = [row.pk for row in rows if row.counted_as != NOTHING]
+        counted = [row.pk for row in rows if row.counted_as not in UNCOUNTED]
         freed = stored_bytes_of(Submission.objects.filter(pk__in=counted)) if counted else {}
         for act in _before_deleting:
             act([row.pk for row in rows])
@@ -133,15 +135,19 @@ ACTS: dict[str, Callable[..., int]] = {
 }
 
 
-def change_many(ids: Collection[uuid.UUID], *, action: str, organization_id: uuid.UUID) -> int:
+def change_many(
+    ids: Collection[uuid.UUID], *, action: str, organization_id: uuid.UUID, only_tests: bool = False
+) -> int:
     """
     Apply an action to submissions with distinct ids, all or none (docs/contract.md 5.60); return how many changed.
 
-    Raises NotFound if one does not exist, Unauthorized if one is another organization's.
+    Raises NotFound if one does not exist, Unauthorized if one is another organization's, or live with `only_tests`.
     """
     with transaction.atomic():
         locked = Submission.objects.select_for_update().order_by("pk")
         require_all_owned(locked, ids, organization_id)
+        if only_tests and Submission.objects.filter(pk__in=ids).of_mode(test=False).exists():
+            raise Unauthorized
         changed = ACTS[action](ids, organization_id=organization_id)
     nudge(DELIVER)  # the one of `mark_many` may be read before this transaction ends
     return changed

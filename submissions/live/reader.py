@@ -27,7 +27,7 @@ class Reader:
     def read(self, organizations: list[uuid.UUID], since: uuid.UUID) -> list[Message]:
         """Return the newest messages of these organizations after an id, without spam, oldest first."""
         rows = Submission.objects.filter(organization__in=organizations, id__gt=since, spam=False, imported_in=None)
-        rows = rows.confirmed().select_related("form")
+        rows = rows.listed().select_related("form")
         rows = rows.only("id", "organization", "form__name", "created_at", "spam", "held")
         newest = {(row.pk, row.held, row.form.name): row for row in reversed(rows.order_by("-id")[:MOST_READ])}
         new = [row for shown, row in newest.items() if shown not in self._known]

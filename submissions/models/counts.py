@@ -12,12 +12,15 @@ class ReadingPosition(models.Model):
     """
     Positions of an organization's submissions (`submissions.counts.positions`).
 
-    `last`: the highest one given. `served`: up to here some reader was given the rows.
+    `last`: the highest one given. `served`: up to here some reader was given the rows. Test submissions have other
+    positions.
     """
 
     organization = models.OneToOneField(Organization, primary_key=True, on_delete=models.CASCADE, related_name="+")
     last = models.BigIntegerField(default=0, db_default=0)
     served = models.BigIntegerField(default=0, db_default=0)
+    test_last = models.BigIntegerField(default=0, db_default=0)
+    test_served = models.BigIntegerField(default=0, db_default=0)
 
     def __str__(self) -> str:
         return f"{self.organization_id} {self.last}"
@@ -28,12 +31,14 @@ class IdempotencyKey(models.Model):
     A client's promise that two requests are one: same form, key and raw body are the same submission.
 
     Outlives the submission, so that a retry after a delete stores nothing new. `sender`: whose key it is, as pages and
-    holders of a secret key do not see each other's; empty for both, from code that did not tell them apart.
+    holders of a secret key do not see each other's, and test mode has its own; empty for all, from code that did not
+    tell them apart.
     """
 
     class Sender(models.TextChoices):
         PAGE = "page"
         SECRET = "secret"  # noqa: S105 - not one
+        TEST = "test"
 
     form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="+", db_index=False)
     key = models.CharField(max_length=255)

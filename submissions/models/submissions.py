@@ -28,9 +28,14 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         """With a value that holds this text, whatever its case."""
         return self.filter(search_text__contains=fold(text))
 
-    def confirmed(self) -> "SubmissionQuerySet":
-        """Without those that are held until their submitter confirms the address."""
-        return self.exclude(held=Submission.Held.CONFIRMATION)
+    def of_mode(self, *, test: bool) -> "SubmissionQuerySet":
+        """Only test submissions, or only live ones."""
+        tests = models.Q(counted_as=Submission.CountedAs.TEST)
+        return self.filter(tests if test else ~tests)
+
+    def listed(self, *, test: bool = False) -> "SubmissionQuerySet":
+        """Those of a mode, without those that are held until their submitter confirms the address."""
+        return self.of_mode(test=test).exclude(held=Submission.Held.CONFIRMATION)
 
     def shown(self, organization_id: uuid.UUID) -> "SubmissionQuerySet":
         """Of an organization, without those of undone imports, which are deleted in batches."""
@@ -76,12 +81,16 @@ class Submission(models.Model):
     """
 
     class CountedAs(models.TextChoices):
-        """How the tally counts this row now; nothing until it has been dispatched."""
+        """
+        How the tally counts this row now; nothing until it has been dispatched. Of a test submission it is TEST from
+        its INSERT on: the mark of test mode, which never changes.
+        """
 
         NOTHING = "", "Not counted yet"
         KEPT = "kept", "Kept"
         SPAM = "spam", "Spam"
         HELD = "held", "Received only, until it is confirmed"
+        TEST = "test", "Never: a test submission"
 
     class Held(models.TextChoices):
         """Why a stored submission is not dispatched yet. It is never spam, and `dispatched_at` is set."""
@@ -89,10 +98,11 @@ class Submission(models.Model):
         NOT = "", "Not held"
         QUOTA = "quota", "Until the organization's hour has room"
         CONFIRMATION = "confirmation", "Until its submitter confirms the address"
+        RULE = "rule", "Until a member releases it"
 
     # Names in `controls` that are no control fields, which no client can write.
     REQUEST_ID = "request_id"  # the X-Request-Id
-    TEST = "test"  # sent from the dashboard to try the form
+    TRIAL = "test"  # a live one, sent from the dashboard to try the form
     HUMAN = "human"  # it passed a human check
     CONFIRM = "confirm"  # its submitter has to confirm the address
 
@@ -160,6 +170,7 @@ class Submission(models.Model):
             models.Index(
                 fields=["organization", "id"], condition=models.Q(held="confirmation"), name="submission_unconfirmed"
             ),
+            models.Index(fields=["organization", "id"], condition=models.Q(counted_as="test"), name="submission_tests"),
             models.Index(
                 fields=["organization", "position"],
                 condition=models.Q(position__isnull=False),
@@ -191,7 +202,8 @@ class Submission(models.Model):
         ]
         constraints = [
             models.CheckConstraint(
-                name="submission_counted_as_is_valid", condition=models.Q(counted_as__in=["", "kept", "spam", "held"])
+                name="submission_counted_as_is_one_of_five",
+                condition=models.Q(counted_as__in=["", "kept", "spam", "held", "test"]),
             ),
             models.CheckConstraint(
                 name="submission_dispatched_is_counted",
@@ -209,8 +221,13 @@ class Submission(models.Model):
 
     @property
     def is_test(self) -> bool:
-        """Whether a member sent it from the dashboard to try the form."""
-        return self.TEST in self.controls
+        """Whether it is of test mode: counted nowhere, and seen only by those who look for test data."""
+        return self.counted_as == self.CountedAs.TEST
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether a member sent it from the dashboard to try the form as visitors do."""
+        return self.TRIAL in self.controls
 
     @property
     def is_imported(self) -> bool:

@@ -30,6 +30,7 @@ PATIENCE_FOR_A_PLACE = 3.0  # seconds
 UNANSWERED = 2  # checks in a row; then one at a time asks
 ALONE_SECONDS = 30.0
 REMEMBERED = 600  # seconds for which a token that was checked is good for the same submission again, or after its files
+FAILED_TEST = "test-fail"  # the token of a test submission that is to fail
 MAX_TOKEN = 8192  # characters; Turnstile's have at most 2,048
 logger = logging.getLogger(__name__)
 _http = urllib3.PoolManager(maxsize=AT_ONCE)
@@ -139,6 +140,13 @@ def require_pass(
     if used_by:
         cache.set(again, 1, REMEMBERED)
     return ()
+
+
+def refuse_failed_test(protection: SpamProtection, proofs: Mapping[str, str]) -> None:
+    """Raise ValidationFailed for a test submission that says that its captcha failed. No service is asked."""
+    provider = PROVIDERS[Captcha(protection.captcha)]
+    if proofs.get(provider.field) == FAILED_TEST:
+        raise _refusal(provider)
 
 
 def require_pass_of_upload(

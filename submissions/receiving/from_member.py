@@ -29,7 +29,7 @@ def send_test(form: Form, request: HttpRequest) -> Stored:
     Raises the ApiError of the check that failed, and RateLimited after an organization's TEST_SUBMISSIONS.
     """
     ratelimit.take_share("test-submission", form.organization_id, settings.TEST_SUBMISSIONS)
-    intake = dataclasses.replace(take_in(test_values(form)), controls={Submission.TEST: "dashboard"})
+    intake = dataclasses.replace(take_in(test_values(form)), controls={Submission.TRIAL: "dashboard"})
     stored = accept(Candidate(Post(request, intake=intake), Owner(form.organization, form, is_member=True)))
     nudge(DELIVER)
     return stored

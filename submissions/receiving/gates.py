@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext_noop
 
 from config.api import ratelimit
 from config.api.errors import (
@@ -26,7 +25,6 @@ from config.api.errors import (
     NotFound,
     PayloadTooLarge,
     QuotaExceeded,
-    RateLimited,
     Suspended,
     Unauthorized,
     ValidationFailed,
@@ -43,20 +41,16 @@ from keys.authentication import note_use_safely
 from submissions.models import IdempotencyKey, Submission
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.files import FilesOfPost, check_files
-from submissions.receiving.insert import Stored, TooManyHeld, replay, store
+from submissions.receiving.insert import Hold, Stored, TooManyHeld, replay, store
 from submissions.receiving.key_and_form import Owner
 from submissions.receiving.once import Once
 from submissions.receiving.page_limits import refuse_page
 from submissions.receiving.parse_body import Post, request_meta
+from submissions.receiving.refused import FORM_BLOCKED, NOT_AVAILABLE, NOT_OPEN, note_refused
 from submissions.receiving.spam import spam_reasons
-from submissions.refusals.recorder import note_refusal
+from submissions.receiving.test_mode import asked_for
 
 HELD_HOURS = 10  # so many hours' requests of the plan are held at most
-FORM_BLOCKED = gettext_noop(
-    "The operator of this service has blocked this form. Its page in the dashboard shows the reason."
-)
-NOT_AVAILABLE = gettext_noop("This form is not available.")  # for visitors, who cannot change that
-NOT_OPEN = gettext_noop("This form does not take submissions now.")  # likewise
 
 
 @dataclasses.dataclass(slots=True)
@@ -66,7 +60,7 @@ class Candidate:
 
     `usage`: the organization's hour, once counted. `is_reserved`: counted there, to be given back unless it is stored
     and not spam. `waits`: to be stored as held. `files`: its files as gates have checked them, in the order of the
-    form's fields; None: it has none.
+    form's fields; None: it has none. `held`: why it is held, besides `waits`.
     """
 
     post: Post
@@ -76,14 +70,13 @@ class Candidate:
     waits: bool = False
     spam_reasons: Sequence[str] = ()
     files: FilesOfPost | None = None
+    held: str = Submission.Held.NOT
 
     @property
     def is_from_page(self) -> bool:
         """Whether this is a browser submission: to `/f/`, with a publishable key, or with an Origin."""
-        key = self.owner.key
-        if self.owner.is_member:
-            return False
-        return key is None or key.is_publishable or "HTTP_ORIGIN" in self.post.request.META
+        key, is_member = self.owner.key, self.owner.is_member
+        return not is_member and (key is None or key.is_publishable or "HTTP_ORIGIN" in self.post.request.META)
 
     @property
     def once(self) -> Once | None:
@@ -92,6 +85,7 @@ class Candidate:
         if not post.idempotency_key:
             return None
         sender = IdempotencyKey.Sender.PAGE if key is None or key.is_publishable else IdempotencyKey.Sender.SECRET
+        sender = IdempotencyKey.Sender.TEST if self.owner.is_test else sender
         return Once(post.idempotency_key, sender, post.body.digest())
 
     def own_form(self) -> Form:
@@ -155,23 +149,9 @@ class Door(ABC):
         owner, usage = (candidate.owner, candidate.usage) if candidate else (None, None)
         if usage and candidate and candidate.is_reserved:
             usage = ratelimit.give_back(usage)
-        if failure.status < 500 and not (usage and candidate and not candidate.is_from_page):
-            address = ratelimit.count_address(post.request)
-            usage = address if address.is_over else usage or address
-            if address.is_over and not isinstance(failure, Suspended):  # which comes before every limit
-                failure = address.refusal()
-        if failure.status < 500:
-            ratelimit.note_marks(usage)
-        is_pages_hour = candidate is not None and candidate.is_from_page and failure.reason == "hour"
-        if isinstance(failure, RateLimited) and (self.is_for_visitors or is_pages_hour):
-            failure.message = ratelimit.BUSY  # the sentence for servers names the hour's numbers
-        note_refusal(
-            post.request,
-            failure,
-            organization_id=owner.organization.pk if owner else None,
-            form_id=post.form_id if owner is None else owner.form.pk if owner.form else None,
-            key_id=owner.key.id if owner and owner.key else None,
-            shown_key=post.key_in_body,
+        is_from_page = candidate is not None and candidate.is_from_page
+        failure, usage = note_refused(
+            post, failure, owner=owner, usage=usage, is_from_page=is_from_page, is_for_visitors=self.is_for_visitors
         )
         return self.refuse(post, failure, owner=owner, usage=usage)
 
@@ -192,8 +172,11 @@ def limit_pages(candidate: Candidate) -> None:
 
 
 def count_hour(candidate: Candidate) -> None:
-    """Count the request against the organization's hour: of browser submissions, as many as pages have room for."""
+    """Count it against the organization's hour, or that of tests: of browser submissions, as many as have room."""
     owner, organization = candidate.owner, candidate.owner.organization
+    if owner.is_test:
+        candidate.usage = ratelimit.count_tests(organization.pk)
+        return
     if not candidate.is_from_page:
         candidate.usage = ratelimit.count_organization(organization.pk, organization.hourly_limit)
         return
@@ -318,7 +301,9 @@ def _check_human(candidate: Candidate) -> None:
     protection, proofs = SpamProtection.of(form.spam_protection), post.intake.proofs
     again = f"{form.pk} {post.idempotency_key}" if post.idempotency_key else ""
     has_captcha = bool(protection.captcha and protection.captcha_secret)
-    if has_captcha:
+    if has_captcha and candidate.owner.is_test:
+        captchas.refuse_failed_test(protection, proofs)
+    elif has_captcha:
         address = client_address(post.request)
         doubts += captchas.require_pass(protection, proofs, form_id=form.pk, address=address, used_by=again)
     if protection.proof_of_work:
@@ -334,7 +319,11 @@ def find_spam(candidate: Candidate) -> None:
     declared, protection = [field["name"] for field in form.fields], SpamProtection.of(form.spam_protection)
     reasons = spam_reasons(post.intake, protection, declared=declared, opened_for=post.opened_for)
     candidate.spam_reasons = [*reasons, *candidate.spam_reasons]
-    if candidate.spam_reasons and candidate.is_from_page:  # else strangers could fill the disk
+    if candidate.owner.is_test:
+        asked, candidate.held = asked_for(form.fields, post.intake.values)
+        candidate.spam_reasons += asked
+    is_counted = candidate.is_from_page and not candidate.owner.is_test
+    if candidate.spam_reasons and is_counted:  # else strangers could fill the disk
         usage = ratelimit.count_address(post.request)
         if usage.is_over:
             raise usage.refusal()
@@ -375,9 +364,9 @@ def accept(candidate: Candidate) -> Stored:
             request_meta(candidate.post.request),
             spam_reasons=reasons,
             once=candidate.once,
-            most_held=HELD_HOURS * owner.organization.hourly_limit if candidate.waits and not reasons else None,
+            hold=_hold_of(candidate),
             files=kept,
-            unconfirmed=form.confirmation and not reasons and not owner.is_member,
+            test=owner.is_test,
         )
     except TooManyHeld:
         assert candidate.usage  # noqa: S101 - nothing waits before it was counted
@@ -390,6 +379,16 @@ def accept(candidate: Candidate) -> Stored:
         if files and (stored is None or stored.replayed):
             files.give_up()
     return stored
+
+
+def _hold_of(candidate: Candidate) -> Hold | None:
+    """Return how a post is held; None: it is delivered, or spam."""
+    organization = candidate.owner.organization
+    unconfirmed = candidate.own_form().confirmation and not candidate.owner.is_member
+    after_quota = candidate.held or (Submission.Held.CONFIRMATION if unconfirmed else Submission.Held.NOT)
+    why = Submission.Held.QUOTA if candidate.waits else after_quota
+    is_held = why and not candidate.spam_reasons
+    return Hold(why, unconfirmed, most=HELD_HOURS * organization.hourly_limit) if is_held else None
 
 
 def _earlier(candidate: Candidate) -> Stored | None:

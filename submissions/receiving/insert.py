@@ -58,6 +58,18 @@ class Stored:
     replayed: bool = False
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hold:
+    """
+    Why a submission is held when it is stored. `most`: as many as its organization may hold for quota. `unconfirmed`:
+    its submitter has to confirm the address, perhaps after that hold.
+    """
+
+    why: str
+    unconfirmed: bool = False
+    most: int = 0
+
+
 class TooManyHeld(Exception):
     """The organization holds as many submissions as it may."""
 
@@ -74,16 +86,14 @@ def store(
     *,
     spam_reasons: Sequence[str] = (),
     once: Once | None = None,
-    most_held: int | None = None,
+    hold: Hold | None = None,
     files: Sequence[StoredFile] = (),
-    unconfirmed: bool = False,
+    test: bool = False,
 ) -> Stored:
     """
     Store a submission, unless `once`, an idempotency key, has stored one in this form: then return that one.
 
-    `most_held`: store it as held for quota, unless its organization holds as many already; None: it is not held.
-    `unconfirmed`: its submitter has to confirm the address; it is held for that, after any hold for quota. `files`:
-    become those of the submission.
+    `hold`: None: it is not held. `files`: become those of the submission. `test`: it is a test submission.
     Raises Conflict when the key came with another body before, TooManyHeld, and ValidationFailed for a file that
     another submission has taken meanwhile.
     """
@@ -91,7 +101,7 @@ def store(
     stored = Stored(pk, made_at(pk), message_of(form))
     request_id = structlog.contextvars.get_contextvars().get("request_id")  # for the log lines of failed deliveries
     more = {Submission.REQUEST_ID: request_id} if request_id else {}
-    more |= {Submission.CONFIRM: "asked"} if unconfirmed else {}
+    more |= {Submission.CONFIRM: "asked"} if hold and hold.unconfirmed else {}
     created_at = connection.ops.adapt_datetimefield_value(stored.created_at)
     row = [  # the values of COLUMNS
         database_id(pk),
@@ -104,11 +114,10 @@ def store(
         bool(spam_reasons),
         dump_json(spam_reasons),
         created_at,
-        "",
+        Submission.CountedAs.TEST.value if test else "",
         sum(file.size for file in files),
     ]
-    is_held = unconfirmed or most_held is not None
-    if once is None and not is_held and not files:
+    if once is None and hold is None and not files:
         _insert(row)
         return stored
     # The reservation of the key and the row, or neither: only a 201 is ever remembered, and SQLite syncs once. Of two
@@ -117,8 +126,10 @@ def store(
         earlier = once.reserve(form.pk, [database_id(pk), stored.message, created_at]) if once else None
         if earlier is None:
             _insert(row)
-            if is_held:
-                _hold(form, stored, most=most_held)
+            if hold and test:
+                _hold_test(form, stored, hold)
+            elif hold:
+                _hold(form, stored, hold)
             if files:
                 attach(pk, files)
     if earlier is None:
@@ -141,20 +152,19 @@ def _insert(row: list[Any]) -> None:
         execute_prepared(_INSERT, row)
 
 
-def _hold(form: Form, stored: Stored, *, most: int | None) -> None:
+def _hold(form: Form, stored: Stored, hold: Hold) -> None:
     """
-    Hold a row that the caller's transaction has inserted: for quota, of which its organization may hold `most`, or
-    (None) until it is confirmed.
+    Hold a row that the caller's transaction has inserted: for quota, or until it is confirmed.
 
     It is counted now, and looks dispatched, so that neither dispatch nor a total has to skip thousands of held rows. An
     unconfirmed one is counted as received only, and cannot be read, so it has no position.
     """
-    row, day = Submission.objects.filter(pk=stored.id), stored.created_at.date()
+    row, day, is_shown = Submission.objects.filter(pk=stored.id), stored.created_at.date(), _is_shown(hold)
     moves = new_moves()
-    moves[key_of(form.pk, stored.created_at)].update({"received": 1} | ({} if most is None else {KEPT: 1}))
+    moves[key_of(form.pk, stored.created_at)].update({"received": 1} | ({KEPT: 1} if is_shown else {}))
     apply_moves(moves)
-    if most is not None:
-        room = Organization.objects.filter(pk=form.organization_id, held_posts__lt=most)
+    if hold.why == Submission.Held.QUOTA:
+        room = Organization.objects.filter(pk=form.organization_id, held_posts__lt=hold.most)
         if not room.update(held_posts=F("held_posts") + 1):
             raise TooManyHeld
     totals = add_stored_bytes(stored_bytes_of(row))
@@ -162,12 +172,27 @@ def _hold(form: Form, stored: Stored, *, most: int | None) -> None:
         submissions={(form.organization_id, day): 1},
         stored_bytes={(organization, day): total for organization, total in totals.items()},
     )
-    if most is not None:
-        position = next_positions([(form.organization_id, stored.id)])[stored.id]
-        row.update(held=Submission.Held.QUOTA, dispatched_at=Now(), counted_as=KEPT, position=position)
-    else:
-        row.update(held=Submission.Held.CONFIRMATION, dispatched_at=Now(), counted_as=Submission.CountedAs.HELD)
+    counted_as = KEPT if is_shown else Submission.CountedAs.HELD
+    _mark_held(form, stored, hold, counted_as=counted_as)
+
+
+def _hold_test(form: Form, stored: Stored, hold: Hold) -> None:
+    """Hold a test submission, which is counted nowhere."""
+    _mark_held(form, stored, hold, counted_as=Submission.CountedAs.TEST)
+
+
+def _mark_held(form: Form, stored: Stored, hold: Hold, *, counted_as: str) -> None:
+    row, position = Submission.objects.filter(pk=stored.id), None
+    if _is_shown(hold):
+        is_test = counted_as == Submission.CountedAs.TEST
+        position = next_positions([(form.organization_id, is_test, stored.id)])[stored.id]
+    row.update(held=hold.why, dispatched_at=Now(), counted_as=counted_as, position=position)
+    if not _is_shown(hold) and counted_as != Submission.CountedAs.TEST:
         ask_submitters(row)
+
+
+def _is_shown(hold: Hold) -> bool:
+    return hold.why != Submission.Held.CONFIRMATION
 
 
 def _is_plain(django: BaseDatabaseWrapper) -> bool:

@@ -34,7 +34,7 @@ class Owner:
 
     `form`: the owner's form; None if it does not exist or (`form_is_foreign`) belongs to another organization. `key`:
     the key that was used; None at `/f/`. `may_wait`: over the hour its post is held, not refused. `is_member`: a member
-    sends it from the dashboard.
+    sends it from the dashboard. `is_test`: what it sends is a test submission.
     """
 
     organization: Organization
@@ -43,6 +43,7 @@ class Owner:
     key: SubmitKey | None = None
     may_wait: bool = False
     is_member: bool = False
+    is_test: bool = False
 
 
 # The columns that submitting needs, in the order of the models, as `from_db` reads them. Others would cost a query.
@@ -52,7 +53,7 @@ FORM = (
     "confirmation", "blocked_at",
 )  # fmt: skip
 _SELECT = f"""
-SELECT k.id, k.kind, k.last_used_at > %s, k.browser_seen_at > %s,
+SELECT k.id, k.kind, k.mode, k.last_used_at > %s, k.browser_seen_at > %s,
        {", ".join(f"o.{name}" for name in ORGANIZATION)}, {", ".join(f"f.{name}" for name in FORM)}
 FROM {AccessKey._meta.db_table} k JOIN {Organization._meta.db_table} o ON o.id = k.organization_id
 LEFT JOIN {Form._meta.db_table} f ON {{condition}}
@@ -71,7 +72,7 @@ def find_key_and_form(post: Post) -> Owner:
     row = _look_up(post) if post.key_digest else None
     if row is None:
         raise InvalidAccessKey
-    key_id, kind, used, in_page, organization_id, *rest = row
+    key_id, kind, mode, used, in_page, organization_id, *rest = row
     more, form = rest[: len(ORGANIZATION) - 1], rest[len(ORGANIZATION) - 1 :]
     organization = Organization.from_db(DEFAULT_DB_ALIAS, ORGANIZATION, [as_uuid(organization_id), *more])
     form_id, form_organization_id, *_ = form
@@ -80,7 +81,13 @@ def find_key_and_form(post: Post) -> Owner:
         organization,
         _form(organization, form) if is_own else None,
         form_is_foreign=form_id is not None and not is_own,
-        key=SubmitKey(as_uuid(key_id), kind == AccessKey.Kind.PUBLISHABLE, bool(used), bool(in_page)),
+        key=SubmitKey(
+            as_uuid(key_id),
+            kind == AccessKey.Kind.PUBLISHABLE,
+            bool(used),
+            bool(in_page),
+        ),
+        is_test=mode == AccessKey.Mode.TEST,
     )
 
 

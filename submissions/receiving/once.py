@@ -24,6 +24,7 @@ class Once:
     An idempotency key with the body that came with it.
 
     `sender`: a page, or a holder of a secret key: strangers read our examples, and would use up the keys of servers.
+    Test mode is a third one.
     """
 
     key: str
@@ -41,7 +42,7 @@ class Once:
             earlier = of_form.get(key=name)
             if self._counts(earlier):
                 return earlier
-            # The other sender's. It must not end before ours: a retry would find this name free, and store again.
+            # Another sender's. It must not end before ours: a retry would find this name free, and store again.
             of_form.filter(key=name).update(created_at=Now())
         raise AssertionError("the second name is of one sender")
 
@@ -52,7 +53,7 @@ class Once:
 
     def _names(self) -> tuple[str, str]:
         """
-        Return the key, and a name that no client can send, for a key that the other sender has.
+        Return the key, and a name that no client can send, for a key that another sender has.
 
         The index has no column for the sender: code of the last release inserts with ON CONFLICT (form_id, key), and
         has to find the rows that are stored next to it.

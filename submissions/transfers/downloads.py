@@ -19,16 +19,24 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.request import Request
 
-from config.api.errors import ApiError, MethodNotAllowed, NotFound, as_api_error, error_response, logged_once
+from config.api.errors import (
+    ApiError,
+    MethodNotAllowed,
+    NotFound,
+    Unauthorized,
+    as_api_error,
+    error_response,
+    logged_once,
+)
 from config.api.views import KeyedView
 from config.base.ids import InvalidId, Prefix, decode_id
-from keys.authentication import META_NAME
+from keys.authentication import META_NAME, caller_key
 from keys.models import Membership, Permission, User
 from keys.organizations import has_second_step
 from keys.seen_forms import SeenForms
 from submissions.files import storage
 from submissions.files.names import content_disposition
-from submissions.models import StoredFile
+from submissions.models import StoredFile, Submission
 
 SIGNED_SECONDS = 300
 SIGNATURE = "signature"  # the parameter of a signed address
@@ -74,12 +82,16 @@ class FileForKey(KeyedView):
     resource = "submissions"
     action = "read"
     permission_for = {"read": Permission.SUBMISSIONS_READ}
+    test_actions = ("read",)
     is_made_small = False  # browsers save the bytes as they are stored
 
     def get(self, request: Request, file_id: str) -> HttpResponseBase:
         row = _find(file_id)
         if row.organization_id != self.organization_id:
             raise NotFound
+        own = Submission.objects.filter(pk__in=[row.submission_id])
+        if caller_key(request).is_test and not own.of_mode(test=True).exists():
+            raise Unauthorized
         return _released(request._request, row)
 
 

@@ -58,11 +58,12 @@ from submissions.files.keeping import give_up, keep_files
 from submissions.hosted.bodies import MULTIPART, read_form_body
 from submissions.hosted.find import find_form
 from submissions.hosted.page_texts import put_for_visitors
+from submissions.hosted.test_keys import find_test_key
 from submissions.models import StoredFile
 from submissions.receiving import captchas, proof_of_work
-from submissions.receiving.gates import NOT_AVAILABLE, NOT_OPEN
 from submissions.receiving.page_limits import refuse_upload
 from submissions.receiving.parse_body import Body, parse_form_id
+from submissions.receiving.refused import NOT_AVAILABLE, NOT_OPEN
 from submissions.refusals.recorder import note_refusal
 
 FIELD, FILE, FORM = "field", "file", "formId"  # the parts of the body
@@ -161,9 +162,11 @@ def _take_of_page(request: HttpRequest, form: Form) -> StoredFile:
 
 def _require_human(request: HttpRequest, form: Form, proofs: Mapping[str, str]) -> None:
     """Refuse a file without the proofs that the form requires. A proof is good for as many files as the form takes."""
-    protection = SpamProtection.of(form.spam_protection)
+    protection, is_test = SpamProtection.of(form.spam_protection), find_test_key(request, form) is not None
     most = sum(most_files(field) for field in form.fields if kind_of(field["type"]).takes_files)
-    if protection.captcha and protection.captcha_secret:
+    if protection.captcha and protection.captcha_secret and is_test:
+        captchas.refuse_failed_test(protection, proofs)
+    elif protection.captcha and protection.captcha_secret:
         address = client_address(request)
         captchas.require_pass_of_upload(protection, proofs, form_id=form.id, address=address, most=most)
     if protection.proof_of_work:
@@ -190,6 +193,7 @@ class UploadView(Repeatable):
 
     http_method_names = ["post"]
     permission_classes = [IsSecretKey]
+    test_actions = ("post",)
 
     @extend_schema(
         operation_id="uploadFile",

@@ -35,7 +35,8 @@ def test_sign_up__with_the_mailed_code__opens_an_organization_that_is_whole(api:
     assert "&amp;" in browser.follow(done).text
     assert Membership.objects.get(organization=organization).role == "owner"
     assert Form.objects.get(organization=organization).is_default
-    assert AccessKey.objects.get(organization=organization).is_publishable
+    keys = AccessKey.objects.filter(organization=organization).order_by("mode")
+    assert [(key.kind, key.mode) for key in keys] == [("publishable", "live"), ("publishable", "test")]
     assert EmailAddress.objects.get(email=email).verified
 
 

@@ -47,7 +47,9 @@ def arrange() -> Arranged:
     _, token = issue_key(organization=organization, name="Bench", by=None)
     for key in AccessKey.objects.filter(organization=organization):
         note_use(key.pk, from_browser=False)  # as keys are that work: noted at most every ten minutes
-    publishable = AccessKey.objects.get(organization=organization, kind=AccessKey.Kind.PUBLISHABLE)
+    publishable = AccessKey.objects.get(
+        organization=organization, kind=AccessKey.Kind.PUBLISHABLE, mode=AccessKey.Mode.LIVE
+    )
     return Arranged(form.public_id, token, publishable.publishable_token)
 
 

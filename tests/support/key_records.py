@@ -21,10 +21,12 @@ def today(days: int = 0) -> str:
 def record(name: Text = "Made", **values: Any) -> dict[str, Any]:
     """Return the record of an unused secret key, with all six permissions by default."""
     prefix = "fp_pub_" if values.get("kind") == "publishable" else "fp_"
+    prefix += "test_" if values.get("mode") == "test" else ""
     return {
         "id": an_id("key"),
         "name": name,
         "kind": "secret",
+        "mode": "live",
         "admin": False,
         "permissions": ALL_SIX,
         "expiresAt": None,

@@ -71,6 +71,7 @@ def record_of(submission: Submission) -> dict[str, Any]:
         "spam": submission.spam,
         "spamReasons": submission.spam_reasons,
         "held": submission.held or None,
+        "test": submission.is_test,
         "meta": EMPTY_META,
         "imported": False,
         "createdAt": format_time(submission.created_at),

@@ -43,6 +43,7 @@ def submit_and_get_record(api: Client, tenant: Tenant, form_id: str, values: Map
         "spam": is_spam,
         "spamReasons": ["honeypot: _gotcha was filled in"] if is_spam else [],
         "held": None,
+        "test": False,
         "meta": {"ip": api.address, "userAgent": USER_AGENT, "origin": None, "referer": None},
         "imported": False,
         "createdAt": made["createdAt"],

@@ -12,6 +12,7 @@ from config.base.times import now
 from forms_app.actions import create_form
 from forms_app.models import Form, Recipient
 from forms_app.sign_up import create_organization
+from forms_app.snippets import publishable_key
 from keys.access_keys import ALL_PERMISSIONS, issue_key
 from keys.models import AccessKey, Organization, User
 from keys.plans import Plan
@@ -27,6 +28,10 @@ class Tenant:
     owner: User
     key: str
     publishable: str
+
+    @property
+    def test_publishable(self) -> str:
+        return publishable_key(self.organization, AccessKey.Mode.TEST)
 
     @property
     def default_form_id(self) -> str:
@@ -60,8 +65,7 @@ def make_tenant(plan: Plan = Plan.ENTERPRISE) -> Tenant:
         _, key = issue_key(
             organization=organization, name="Administrative", by=None, permissions=ALL_PERMISSIONS, admin=True
         )
-    publishable = AccessKey.objects.get(organization=organization, kind=AccessKey.Kind.PUBLISHABLE)
-    return Tenant(organization, owner, key, publishable.publishable_token)
+    return Tenant(organization, owner, key, publishable_key(organization))
 
 
 UNHURRIED: dict[str, Any] = {"spam_protection": {"minimum_seconds": 0}}  # of a form that tests fill in in no time

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, Value, When
 from django.db.models.functions import Now
 
 from config.base.database import database_now, now_in_sql
@@ -39,7 +39,8 @@ MISSED_SECONDS = 60.0
 MESSAGES_A_STATEMENT = 50  # a body can have 1 MiB
 PENDING, CANCELED = Delivery.Status.PENDING, Delivery.Status.CANCELED
 _next_missed = 0.0  # monotonic
-KEPT, SPAM = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM
+KEPT, SPAM, TEST = Submission.CountedAs.KEPT, Submission.CountedAs.SPAM, Submission.CountedAs.TEST
+_KEPT_UNLESS_TEST = f"CASE counted_as WHEN '{TEST}' THEN '{TEST}' ELSE '{KEPT}' END"
 
 
 def dispatch_batch() -> int:
@@ -77,19 +78,20 @@ def _dispatch_some(waiting: QuerySet[Submission]) -> int:
 def _dispatch(rows: Sequence[Submission]) -> None:
     if not rows:
         return
-    make_deliveries(rows)
+    make_deliveries([row for row in rows if not row.is_test])
     count_rows(rows)
     spam = [row.pk for row in rows if row.spam]
-    Submission.objects.undispatched().filter(pk__in=spam).update(dispatched_at=Now(), counted_as=SPAM)
+    counted_as = Case(When(counted_as=TEST, then=Value(TEST)), default=Value(SPAM))
+    Submission.objects.undispatched().filter(pk__in=spam).update(dispatched_at=Now(), counted_as=counted_as)
     _mark_kept([row for row in rows if not row.spam])
 
 
 def _mark_kept(rows: Sequence[Submission]) -> None:
     """Set the mark of rows that are not spam, and the position of those without one."""
-    new = next_positions((row.organization_id, row.pk) for row in rows if row.position is None)
+    new = next_positions((row.organization_id, row.is_test, row.pk) for row in rows if row.position is None)
     store_positions(
         {row.pk: new.get(row.pk, row.position) for row in rows},
-        changes=f"dispatched_at = {now_in_sql()}, counted_as = '{KEPT}', ",
+        changes=f"dispatched_at = {now_in_sql()}, counted_as = {_KEPT_UNLESS_TEST}, ",
         condition="dispatched_at IS NULL",  # again: SQLite ignores the row lock, and this still holds there
     )
 
@@ -117,6 +119,8 @@ def count_rows(rows: Iterable[Submission]) -> None:
 
 def make_deliveries(rows: Sequence[Submission]) -> None:
     """Store the messages and deliveries of the events that these rows cause."""
+    if not rows:
+        return
     forms = Form.objects.in_bulk({row.form_id for row in rows})
     for row in rows:
         row.form = forms[row.form_id]

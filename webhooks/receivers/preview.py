@@ -39,7 +39,7 @@ class Previewed:
 
 def newest_submission(organization: Organization, form: Form | None) -> tuple[Submission, bool]:
     """Return the newest submission that is not spam, of a form or of all, or an example; and whether it is one."""
-    rows = Submission.objects.filter(organization=organization, spam=False).confirmed().select_related("form")
+    rows = Submission.objects.filter(organization=organization, spam=False).listed().select_related("form")
     if form is not None:
         rows = rows.filter(form=form)
     found = rows.order_by("-id").first()

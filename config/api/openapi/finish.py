@@ -37,6 +37,7 @@ PARAMETER_TEXTS = {
     "formId": "Only those of this form.",
     "from": "From this day (UTC) or time on.",
     "kind": "Only those of this kind.",
+    "mode": "Only those of this mode.",
     "q": "Only those with this text in a value; upper and lower case are equal.",
     "status": "Only those with this status.",
     "to": "Up to this day (UTC) or time, itself included.",

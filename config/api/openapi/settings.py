@@ -22,6 +22,7 @@ def openapi_settings(public_url: str) -> dict[str, Any]:
         "SORT_OPERATIONS": False,
         "ENUM_NAME_OVERRIDES": {
             "AccessKeyKind": "keys.models.AccessKey.Kind",
+            "AccessKeyMode": "keys.models.AccessKey.Mode",
             "DeliveryStatus": "webhooks.models.Delivery.Status",
             "DestinationKind": "webhooks.kinds.registry.KINDS",
             "DestinationStatus": "webhooks.models.DESTINATION_STATUSES",
@@ -31,7 +32,7 @@ def openapi_settings(public_url: str) -> dict[str, Any]:
             "FormLanguage": "django.conf.settings.LANGUAGES",
             "FormRecipientStatus": "forms_app.document.bodies.RECIPIENT_STATUSES",
             "FormStatus": "forms_app.models.Form.Status",
-            "HeldReason": ["quota", "confirmation"],
+            "HeldReason": ["quota", "confirmation", "rule"],
             "Permission": "keys.models.Permission",
             "WebhookStatus": "webhooks.models.WEBHOOK_STATUSES",
         },

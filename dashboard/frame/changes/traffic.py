@@ -17,7 +17,7 @@ COUNTED_TO = 1_000  # deliveries; a larger number is not counted further
 
 def traffic_of_form(form: Form) -> str:
     """Say how many submissions without spam a form received in the last 7 days, and when the latest one."""
-    newest = Submission.objects.filter(form=form, spam=False).confirmed().order_by("-id")
+    newest = Submission.objects.filter(form=form, spam=False).listed().order_by("-id")
     last_at = newest.values_list("created_at", flat=True).first()
     if last_at is None:
         return gettext("It has not received a submission yet.")

@@ -44,7 +44,7 @@ def first_steps(organization: Organization) -> FirstSteps:
     return FirstSteps(
         form=form,
         is_published=form is not None and form.status == Form.Status.PUBLISHED,
-        has_submission=Submission.objects.filter(organization=organization).exists(),
+        has_submission=Submission.objects.filter(organization=organization).of_mode(test=False).exists(),
         has_notification=has_notification,
     )
 

@@ -40,7 +40,7 @@ def form(request: MemberRequest, form_id: str) -> HttpResponse:
         context["connection"] = connection_of(organization, found, way=request.GET.get("snippet", ""))
     if part:
         return render(request, part, context)
-    newest = Submission.objects.shown(organization.pk).filter(form=found, spam=False).confirmed()
+    newest = Submission.objects.shown(organization.pk).filter(form=found, spam=False).listed()
     newest = newest.only("id", "created_at").order_by("-id")
     context |= {"last": newest.first(), **_targets(found), **_test(request, found, request.GET.get("test", ""))}
     context["has_history"] = found.status != Form.Status.DRAFT or bool(context["activity"].has_any or context["last"])
@@ -71,7 +71,7 @@ def _test(request: MemberRequest, form: Form, submission_id: str) -> dict[str, A
 def _find_test(request: MemberRequest, form: Form, submission_id: str) -> Submission:
     rows = request.member.forms.narrow(Submission.objects.select_related("form").filter(form=form))
     found = find_own(rows, Prefix.SUBMISSION, submission_id)
-    if not found.is_test:
+    if not found.is_trial:
         raise Http404
     return found
 

@@ -36,7 +36,7 @@ def overview(request: MemberRequest) -> HttpResponse:
     context: dict[str, Any] = {"activity": activity, "filters": filters}
     if request.htmx:
         return render(request, "dashboard/parts/activity.html", context)
-    latest = Submission.objects.shown(organization.pk).filter(spam=False).confirmed().defer("search_text", "controls")
+    latest = Submission.objects.shown(organization.pk).filter(spam=False).listed().defer("search_text", "controls")
     context |= {
         "whole": activity if activity.form is None else activity_of(member.forms, None, days=""),
         "health": delivery_health(member.forms),

@@ -71,8 +71,8 @@ def _neighbours(found: Submission) -> dict[str, Submission | None]:
     """Return the next newer and the next older submission of the same form and tab."""
     rows = Submission.objects.shown(found.organization_id)
     same = rows.only("id").filter(form=found.form_id, spam=found.spam)
-    unconfirmed = Submission.Held.CONFIRMATION
-    same = same.filter(held=unconfirmed) if found.awaits_confirmation else same.confirmed()
+    waiting = same.of_mode(test=found.is_test).filter(held=Submission.Held.CONFIRMATION)
+    same = waiting if found.awaits_confirmation else same.listed(test=found.is_test)
     newer, older = same.filter(id__gt=found.pk).order_by("id"), same.filter(id__lt=found.pk).order_by("-id")
     return {"newer": newer.first(), "older": older.first()}
 

@@ -15,7 +15,7 @@ from keys.organizations import parse_plan
 
 
 class Command(OperatorCommand):
-    help = "Create an organization with its default form and a publishable key."
+    help = "Create an organization with its default form and its publishable keys."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")

@@ -1,4 +1,4 @@
-"""`create_key --organization SLUG --name N [--permission P]… [--admin] [--publishable] [--expires D]`."""
+"""`create_key --organization SLUG --name N [--permission P]… [--admin] [--publishable] [--test] [--expires D]`."""
 
 import datetime as dt
 from argparse import ArgumentTypeError
@@ -32,12 +32,15 @@ class Command(OperatorCommand):
         )
         parser.add_argument("--admin", action="store_true", help="the key can manage keys")
         parser.add_argument("--publishable", action="store_true", help="a key for pages, which can only submit")
+        parser.add_argument("--test", action="store_true", help="a key of test mode, which sees test submissions only")
         parser.add_argument("--expires", type=day, metavar="YYYY-MM-DD", help="the last day (UTC) on which it works")
 
     def handle(self, *args: Any, **options: Any) -> None:
         organization = find_organization(options["organization"])
         if options["publishable"] and (options["admin"] or options["permission"]):
             raise CommandError("A publishable key can only submit: leave out --admin and --permission.")
+        if options["test"] and options["admin"]:
+            raise CommandError("A test key cannot manage keys: leave out --admin.")
         try:
             _, token = issue_key(
                 organization=organization,
@@ -46,6 +49,7 @@ class Command(OperatorCommand):
                 permissions=options["permission"] or ALL_PERMISSIONS,
                 admin=options["admin"],
                 kind=AccessKey.Kind.PUBLISHABLE if options["publishable"] else AccessKey.Kind.SECRET,
+                mode=AccessKey.Mode.TEST if options["test"] else AccessKey.Mode.LIVE,
                 expires_on=options["expires"],
             )
         except ApiError as error:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from config.base.times import now
+from forms_app.sign_up import PUBLISHABLE_KEY_NAMES
 from keys.models import AccessKey
 from keys.organizations import set_plan
 from keys.plans import Plan
@@ -123,25 +124,26 @@ def test_list__several_keys__are_newest_first_and_without_their_secrets(tenant: 
         "data": [
             record("Scoped", permissions=["forms:read"], id=scoped["id"]),
             record("Administrative", admin=True, lastUsedAt=TIME, hint=f"fp_…{tenant.key[-4:]}"),
+            record(Like(".+"), kind="publishable", mode="test", permissions=[], hint=Like("fp_pub_test_….{4}")),
             record(Like(".+"), kind="publishable", permissions=[], hint=f"fp_pub_…{tenant.publishable[-4:]}"),
         ],
         "message": SENTENCE,
-        "pagination": {"page": 1, "limit": 25, "total": 3, "pages": 1},
+        "pagination": {"page": 1, "limit": 25, "total": 4, "pages": 1},
     }
 
 
 def test_list__by_pages__gives_each_key_once(tenant: Tenant, api: Client) -> None:
-    pages = [api.get(f"/api/keys?page={page}&limit=1", tenant.key).json() for page in (1, 2, 3)]
+    pages = [api.get(f"/api/keys?page={page}&limit=1", tenant.key).json() for page in (1, 2, 3, 4)]
     names = [key["name"] for page in pages for key in page["data"]]
-    assert names == ["Administrative", names[1]]
-    assert pages[2]["data"] == []
-    assert pages[2]["pagination"] == {"page": 3, "limit": 1, "total": 2, "pages": 2}
+    assert (names[0], sorted(names[1:])) == ("Administrative", sorted(PUBLISHABLE_KEY_NAMES.values()))
+    assert pages[3]["data"] == []
+    assert pages[3]["pagination"] == {"page": 4, "limit": 1, "total": 3, "pages": 3}
 
 
 def test_list__other_organizations__are_not_in_it(tenant: Tenant, api: Client) -> None:
     other = make_tenant()
     listed = {key["id"] for key in api.get("/api/keys", tenant.key).json()["data"]}
-    assert listed == {id_of_key(tenant.key), id_of_key(tenant.publishable)}
+    assert listed == {id_of_key(token) for token in (tenant.key, tenant.publishable, tenant.test_publishable)}
     assert id_of_key(other.key) not in listed
 
 

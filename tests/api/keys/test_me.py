@@ -38,6 +38,7 @@ def test_me__key_without_permissions__learns_who_it_is(api: Client, service: App
                     "id": an_id("key"),
                     "name": "Test",
                     "kind": "secret",
+                    "mode": "live",
                     "admin": False,
                     "permissions": [],
                     "expiresAt": "2999-12-31",

@@ -56,15 +56,16 @@ def test_create_organization__unknown_owner__makes_it_whole_and_the_owner_withou
     assert (owner.user.has_usable_password(), owner.user.is_staff, owner.user.is_superuser) == (False, False, False)
     form = Form.objects.get(organization=made)
     assert (form.name, form.status, form.is_default, form.fields) == ("Inbox", "published", True, [])
-    key = AccessKey.objects.get(organization=made)
-    assert (key.kind, key.admin, key.permissions) == ("publishable", False, [])
+    keys = AccessKey.objects.filter(organization=made).order_by("mode")
+    made_keys = [(key.kind, key.mode, key.admin, key.permissions) for key in keys]
+    assert made_keys == [("publishable", mode, False, []) for mode in ("live", "test")]
 
 
 def test_create_organization__its_publishable_key__submits_to_its_inbox(service: Application, api: Client) -> None:
     name = fresh_name()
     output(service, "create_organization", name, "--plan", "Pro", "--owner", fresh_address())
     made = Organization.objects.get(name=name)
-    key = AccessKey.objects.get(organization=made).publishable_token
+    key = AccessKey.objects.get(organization=made, mode="live").publishable_token
     answer = api.post("/api/submit", key, json={"message": "Hello"})
     assert answer.status == 201
     assert_headers(answer, 10_000)
@@ -121,6 +122,8 @@ def test_create_organization__wrong_arguments__is_an_error_and_makes_nothing(
             ),
             (["--admin"], {"admin": True}),
             (["--publishable"], {"kind": "publishable", "permissions": []}),
+            (["--test"], {"mode": "test"}),
+            (["--test", "--publishable"], {"mode": "test", "kind": "publishable", "permissions": []}),
         ],
         3,
     ),
@@ -130,7 +133,7 @@ def test_create_key__options__prints_the_key_alone_and_stores_what_was_asked(
 ) -> None:
     arguments = ["--organization", tenant.organization.slug, "--name", "Command", *options]
     printed = output(service, "create_key", *arguments)
-    assert re.fullmatch(r"fp_(pub_)?[0-9A-Za-z]{46}\n", printed)
+    assert re.fullmatch(r"fp_(pub_)?(test_)?[0-9A-Za-z]{46}\n", printed)
     key = printed.strip()
     shown = api.get(f"/api/keys/{id_of_key(key)}", tenant.key)
     assert (shown.status, shown.json()) == (200, success(record("Command", **{"permissions": ALL_SIX, **made})))

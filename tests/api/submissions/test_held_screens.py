@@ -6,7 +6,7 @@ from config.base.ids import Prefix, decode_id
 from forms_app.models import Form
 from keys.models import HourMark, Organization
 from submissions.models import Submission
-from submissions.receiving.insert import store
+from submissions.receiving.insert import Hold, store
 from submissions.receiving.parse_body import Intake
 from tests.services.client import Client
 from tests.support.browser import Browser, logged_in, markup_of, member_of, place, text_of
@@ -31,7 +31,7 @@ def browser(api: Client, tenant: Tenant) -> Browser:
 def hold(form_id: str) -> Submission:
     form = Form.objects.get(pk=decode_id(Prefix.FORM, form_id))
     intake = Intake({"n": "kept back"}, {}, {}, {}, [])
-    return Submission.objects.get(pk=store(form, intake, {}, most_held=9).id)
+    return Submission.objects.get(pk=store(form, intake, {}, hold=Hold("quota", most=9)).id)
 
 
 def test_held__list_form_and_overview__say_so_and_lead_there(tenant: Tenant, browser: Browser) -> None:

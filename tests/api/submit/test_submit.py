@@ -44,6 +44,7 @@ def test_submit__values__are_stored_and_the_record_is_whole(api: Client) -> None
             "spam": False,
             "spamReasons": [],
             "held": None,
+            "test": False,
             "meta": meta,
             "imported": False,
         }

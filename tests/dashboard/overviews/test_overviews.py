@@ -124,7 +124,7 @@ def test_test_submission__of_a_member__takes_the_way_of_a_visitors_and_can_be_de
     record = api.get(f"/api/submissions/{pk[1]}", tenant.key).json()["data"]
     assert json.loads(message.body)["data"] == {**record, "formName": "Contact"}
     assert record["data"] == {"name": "Test", "email": "ada@example.com"}
-    members = {"id", "formId", "data", "files", "spam", "spamReasons", "held", "meta", "imported", "createdAt"}
+    members = {"id", "formId", "data", "files", "spam", "spamReasons", "held", "test", "meta", "imported", "createdAt"}
     assert set(record) == members
     assert set(record["meta"]) == {"ip", "userAgent", "origin", "referer"}
     assert api.get("/api/me", tenant.key).json()["data"]["hour"]["used"] == used + 2  # these two reads

@@ -109,7 +109,7 @@ def a_submission(tenant: Tenant) -> dict[str, Any]:
 def a_test_submission(tenant: Tenant) -> dict[str, Any]:
     made = a_submission(tenant)
     pk = decode_id(Prefix.SUBMISSION, made["submission_id"])
-    Submission.objects.filter(pk=pk).update(controls={Submission.TEST: "dashboard"})
+    Submission.objects.filter(pk=pk).update(controls={Submission.TRIAL: "dashboard"})
     return {"form_id": tenant.default_form_id, **made}
 
 

@@ -10,7 +10,7 @@ from tests.checks.sources import ROOT
 WRONG = [
     ("a.py", "# docs/contract.md 99", ["docs/contract.md has no 99"]),
     ("a.py", '"""See docs/contract.md 5.1 and 5.999."""', ["docs/contract.md has no 5.999"]),
-    ("a.py", "# docs/contract.md, section 12", ["docs/contract.md has no 12"]),
+    ("a.py", "# docs/contract.md, section 14", ["docs/contract.md has no 14"]),
     ("a.py", "# docs/decisions.md", ["there is no docs/decisions.md"]),
     ("a.py", "# docs/adr/0999", ["there is no docs/adr/0999"]),
     ("a.py", "# docs/adr/0002-of-another-name.md", ["docs/adr/0002-of-another-name"]),

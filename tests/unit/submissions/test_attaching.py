@@ -15,7 +15,7 @@ from submissions.files.removal import remove_files
 from submissions.models import IdempotencyKey, StoredFile, Submission
 from submissions.receiving.files import FilesOfPost
 from submissions.receiving.gates import Candidate, accept
-from submissions.receiving.insert import Stored, store
+from submissions.receiving.insert import Hold, Stored, store
 from submissions.receiving.key_and_form import Owner
 from submissions.receiving.once import Once
 from submissions.receiving.parse_body import NOTHING, Body, Post, take_in
@@ -37,7 +37,7 @@ def stored(form: Form, *files: StoredFile, **options: Any) -> Stored:
     return store(form, NOTHING, {}, files=files, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"once": Once("k", "page", "a")}, {"most_held": 5}])
+@pytest.mark.parametrize("options", [{}, {"once": Once("k", "page", "a")}, {"hold": Hold("quota", most=5)}])
 def test_files__of_a_submission__are_attached_with_their_size(options: dict[str, Any]) -> None:
     form = make_form()
     files = [waiting(form, name=name) for name in ("b.pdf", "a.pdf")]
@@ -49,7 +49,7 @@ def test_files__of_a_submission__are_attached_with_their_size(options: dict[str,
     assert list(rows) == [("b.pdf", 0, None), ("a.pdf", 1, None)]
 
 
-@pytest.mark.parametrize("options", [{}, {"once": Once("k", "page", "a")}, {"most_held": 5}])
+@pytest.mark.parametrize("options", [{}, {"once": Once("k", "page", "a")}, {"hold": Hold("quota", most=5)}])
 @pytest.mark.parametrize(
     "meanwhile",
     [

@@ -24,6 +24,7 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     "to": ("2026-03-01", {"until": DAY + dt.timedelta(days=1)}),
     "spam": ("all", {"spam": None}),
     "held": ("true", {"held": Holding.QUOTA}),
+    "test": ("true", {"test": True}),
     "q": ("hello", {"text": "hello"}),
 }
 
@@ -56,8 +57,8 @@ def test_form_id__given__changes_the_scope() -> None:
 class OneFilterMore(SubmissionFilters):
     """The one place to edit for another filter."""
 
-    def scope(self, organization_id: uuid.UUID) -> Scope:
-        return dataclasses.replace(super().scope(organization_id), only=only_new)
+    def scope(self, organization_id: uuid.UUID, *, only_tests: bool = False) -> Scope:
+        return dataclasses.replace(super().scope(organization_id, only_tests=only_tests), only=only_new)
 
 
 def only_new(rows: SubmissionQuerySet) -> SubmissionQuerySet:

@@ -20,7 +20,7 @@ from keys.models import HourMark, Notice, Organization
 from submissions.lifecycle.held import release_due, release_many
 from submissions.lifecycle.spam_marks import delete_many, mark_many
 from submissions.models import Submission, Tally
-from submissions.receiving.insert import TooManyHeld, store
+from submissions.receiving.insert import Hold, TooManyHeld, store
 from submissions.receiving.once import Once
 from submissions.receiving.parse_body import NOTHING
 from tests.unit.webhooks.dispatching import dispatch_all
@@ -33,7 +33,7 @@ FREE_PAGES = 90
 
 
 def hold(form: Form, count: int, *, most: int = 1000) -> list[uuid.UUID]:
-    return [store(form, NOTHING, {}, most_held=most).id for _ in range(count)]
+    return [store(form, NOTHING, {}, hold=Hold("quota", most=most)).id for _ in range(count)]
 
 
 def fill_hour(form: Form) -> None:
@@ -67,10 +67,10 @@ def test_held__as_many_as_there_may_be__refuses_the_next_and_stores_nothing() ->
     hold(form, 2, most=2)
 
     with pytest.raises(TooManyHeld):
-        store(form, NOTHING, {}, once=Once("once", "page", ""), most_held=2)
+        store(form, NOTHING, {}, once=Once("once", "page", ""), hold=Hold("quota", most=2))
 
     assert (Submission.objects.filter(form=form).count(), counted(form)) == (2, 2)
-    assert store(form, NOTHING, {}, once=Once("once", "page", ""), most_held=3).replayed is False
+    assert store(form, NOTHING, {}, once=Once("once", "page", ""), hold=Hold("quota", most=3)).replayed is False
 
 
 def test_release__full_hour__waits_for_the_next_one_and_counts_there() -> None:

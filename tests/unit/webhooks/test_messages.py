@@ -42,6 +42,7 @@ def test_submission_message__ordinary__is_the_record_with_the_forms_name() -> No
             "spam": False,
             "spamReasons": [],
             "held": None,
+            "test": False,
             "meta": {"ip": "192.0.2.1"},
             "imported": False,
             "createdAt": "2023-06-30T03:34:18.518Z",
