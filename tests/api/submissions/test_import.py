@@ -69,6 +69,7 @@ def test_import__rows__are_records_with_their_own_time(api: Client, tenant: Tena
         "held": None,
         "meta": EMPTY_META,
         "imported": True,
+        "test": False,
         "createdAt": THEN,
     }
     assert (found["2"]["spam"], found["2"]["spamReasons"]) == (True, ["imported as spam"])
