@@ -44,6 +44,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/submissions/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import submissions
+         * @description Bring up to 500 old submissions into a form: each once, with its own time, and nothing is delivered.
+         */
+        post: operations["importSubmissions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/submissions/imports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Undo an import
+         * @description Delete what an import brought, within 24 hours of its last call. Its rows can be imported again.
+         */
+        delete: operations["undoImport"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/submissions": {
         parameters: {
             query?: never;
@@ -212,7 +252,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description Revoke a key permanently.
+         * @description Revoke a key permanently. A secret key may revoke itself.
          */
         delete: operations["revokeKey"];
         options?: never;
@@ -414,6 +454,26 @@ export interface paths {
          * @description Return a page of a destination's deliveries with their newest attempts, newest first.
          */
         get: operations["listDestinationDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/submissions/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List submission deliveries
+         * @description Return a page of a submission's deliveries, mails too, with their newest attempts, newest first.
+         */
+        get: operations["listSubmissionDeliveries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -830,6 +890,11 @@ export interface components {
             key: components["schemas"]["AccessKey"];
             /** @description The present hour. */
             hour: components["schemas"]["Hour"];
+            /**
+             * Format: uri
+             * @description Where the stream of events is, without its path.
+             */
+            eventsUrl: string;
         };
         CallerResponse: {
             /** @description Always true. */
@@ -1311,6 +1376,35 @@ export interface components {
              */
             resetsAt: string;
         };
+        /** @description Why a row was not imported. */
+        ImportProblem: {
+            /** @description The place of the row in the request, from 0. */
+            row: number;
+            /** @description What is wrong in it, such as `createdAt` or `data.email`; empty for the whole row. */
+            field: string;
+            /** @description A code of `details`. */
+            code: string;
+            /** @description What to do about it. */
+            message: string;
+        };
+        /** @description The outcome of an import. */
+        ImportResult: {
+            /** @description The import, to go on with it or to undo it. Null: a dry run. */
+            importId: string | null;
+            /** @description How many rows are submissions now. */
+            imported: number;
+            /** @description How many the form had imported before. */
+            skipped: number;
+            /** @description Why the others were not imported. */
+            problems: components["schemas"]["ImportProblem"][];
+        };
+        ImportResultResponse: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["ImportResult"];
+            /** @description What happened, for people. */
+            message: string;
+        };
         /** @description An access key, with the key itself. Only the responses that make one have it. */
         IssuedAccessKey: {
             /**
@@ -1600,6 +1694,37 @@ export interface components {
             /** @description Its secret. Send it as text; it is answered as a hint, which keeps the stored one if it is sent. */
             secret?: unknown;
         };
+        /** @description Old submissions of a form. */
+        NewImport: {
+            /**
+             * @description Where they come from, such as `formspree`.
+             * @example contact
+             */
+            source: string;
+            /** @description The submissions. Each is taken whole or not at all. */
+            rows: ({
+                /**
+                 * Format: date-time
+                 * @description When it was submitted, with an offset; from 1970 on, and not in the future.
+                 */
+                createdAt: string;
+                /** @description The submitted values by field name. */
+                data: {
+                    [key: string]: unknown;
+                };
+                /** @description Whether it was spam there. Default: `false`. */
+                spam?: boolean;
+                /** @description Its id there, by which it is known again. */
+                sourceId?: string;
+            } | null)[];
+            /**
+             * @description The import that an earlier call began, to go on with it.
+             * @example imp_01jd6a3v9qe8rts4xk2m5n7wpb
+             */
+            importId?: string;
+            /** @description Only say what would happen. Default: `false`. */
+            dryRun?: boolean;
+        };
         /** @description A webhook to create. */
         NewWebhook: {
             /** @description The form whose submissions it receives; null: all forms, later ones too. */
@@ -1729,9 +1854,11 @@ export interface components {
             held: components["schemas"]["HeldReason"] | null;
             /** @description About the request. */
             meta: components["schemas"]["SubmissionMeta"];
+            /** @description Whether it was brought from elsewhere by an import; then it was never delivered. */
+            imported: boolean;
             /**
              * Format: date-time
-             * @description When it was accepted.
+             * @description When it was accepted; of an imported one, its time there.
              */
             createdAt: string;
         };
@@ -1811,6 +1938,25 @@ export interface components {
         /** @description Field names and their values. Numbers and booleans are stored as JSON text, lists joined with a comma; a value has at most 65,536 characters then. These names control the submission and are not data: _altcha, _charset_, _formId, _gotcha, _next, _replyto, _subject, _webhook. */
         SubmissionValues: {
             [key: string]: unknown;
+        };
+        /** @description An import that was undone. */
+        UndoneImport: {
+            /**
+             * @description The import.
+             * @example imp_01jd6a3v9qe8rts4xk2m5n7wpb
+             */
+            id: string;
+            /** @description Always true. */
+            deleted: boolean;
+            /** @description How many submissions are gone by that; 0 if it had been undone before. */
+            submissions: number;
+        };
+        UndoneImportResponse: {
+            /** @description Always true. */
+            success: boolean;
+            data: components["schemas"]["UndoneImport"];
+            /** @description What happened, for people. */
+            message: string;
         };
         /** @description A file that was sent by itself. */
         Upload: {
@@ -1975,9 +2121,11 @@ export interface components {
             held: components["schemas"]["HeldReason"] | null;
             /** @description About the request. */
             meta: components["schemas"]["SubmissionMeta"];
+            /** @description Whether it was brought from elsewhere by an import; then it was never delivered. */
+            imported: boolean;
             /**
              * Format: date-time
-             * @description When it was accepted.
+             * @description When it was accepted; of an imported one, its time there.
              */
             createdAt: string;
             /** @description The name of its form. */
@@ -2353,6 +2501,93 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UploadResponse"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["InvalidAccessKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    importSubmissions: {
+        parameters: {
+            query: {
+                /** @description The form that takes the rows. */
+                formId: string;
+            };
+            header?: {
+                /** @description Makes retries safe: a request with the same key and body is carried out once. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewImport"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    /** @description The answer of an earlier request with the same key and body. */
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResultResponse"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["InvalidAccessKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    undoImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the submission. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoneImportResponse"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -3521,6 +3756,49 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of the destination. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["InvalidAccessKey"];
+            403: components["responses"]["NotAllowed"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSubmissionDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Rows per page. */
+                limit?: number;
+                /** @description Page number, from 1, the default. */
+                page?: number;
+                /** @description Only those with this status. */
+                status?: components["schemas"]["DeliveryStatus"];
+            };
+            header?: never;
+            path: {
+                /** @description The id of the submission. */
                 id: string;
             };
             cookie?: never;
