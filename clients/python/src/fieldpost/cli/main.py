@@ -7,6 +7,7 @@ import click
 import fieldpost
 from fieldpost.cli.account import login, logout, whoami
 from fieldpost.cli.forms import forms
+from fieldpost.cli.import_command import import_
 from fieldpost.cli.listen import listen
 from fieldpost.cli.output import CommandError, is_for_people, show_error
 from fieldpost.cli.submissions import submissions
@@ -27,6 +28,9 @@ def main() -> None:
 
 for command in (login, logout, whoami, forms, submissions, listen, trigger):
     main.add_command(command)
+
+
+submissions.add_command(import_)
 
 
 def run() -> None:

@@ -1,0 +1,98 @@
+"""`fieldpost listen` with the running service: what is forwarded is what a webhook gets."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from standardwebhooks import Webhook
+
+import fieldpost
+from keys.access_keys import issue_key, revoke_key
+from tests.services.application import Application
+from tests.services.client import Client
+from tests.services.receivers import Receiver, Reply
+from tests.support.fieldpost_command import Command, command_of
+from tests.support.submitting import submit_and_get_id
+from tests.support.tenants import make_tenant
+
+
+@contextmanager
+def listening(command: Command, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "fieldpost", "listen", *arguments],
+        cwd=command.folder,
+        env=command.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        yield started
+    finally:
+        started.kill()
+        started.communicate()
+
+
+def line(started: subprocess.Popen[bytes]) -> Any:
+    assert started.stdout is not None
+    return json.loads(started.stdout.readline())
+
+
+def test_listen__submission_to_its_form__is_forwarded_as_a_webhook_has_it(
+    service: Application, api: Client, receiver: Receiver, tmp_path: Path
+) -> None:
+    tenant = make_tenant()
+    form_id, command = tenant.form(), command_of(service, tenant.key, tmp_path)
+    receiver.replies.extend([Reply(500), Reply(200)])
+
+    with listening(command, "--live", "--form", "contact", "--forward-to", receiver.url()) as started:
+        ready = line(started)
+        submit_and_get_id(api, tenant, "", {"text": "to another form"})
+        sent = [submit_and_get_id(api, tenant, form_id, {"text": f"Grüße {number}"}) for number in range(2)]
+        shown = [line(started), line(started)]
+        started.send_signal(signal.SIGTERM)
+        assert started.wait(60) == 0
+
+    secret = ready.pop("secret")
+    assert ready == {"type": "ready", "mode": "live", "forwardTo": receiver.url()}
+    messages = receiver.wait_for(2)
+    assert shown == [
+        {
+            "type": "submission.created",
+            "id": message.headers["webhook-id"],
+            "submissionId": submission,
+            "status": status,
+            "error": None,
+        }
+        for message, submission, status in zip(messages, sent, (500, 200), strict=True)
+    ]
+    for message in messages:
+        headers = dict(message.headers)
+        assert Webhook(secret).verify(message.body, headers) == fieldpost.verify_webhook(message.body, headers, secret)
+    assert json.loads(command.run("listen", "--live", "--print-secret").out)["secret"] == secret
+
+
+def test_listen__key_revoked__ends_with_an_error(service: Application, tmp_path: Path) -> None:
+    tenant = make_tenant()
+    permissions = ("submissions:read", "webhooks:write")
+    row, key = issue_key(organization=tenant.organization, name="Laptop", by=None, permissions=permissions)
+
+    with listening(command_of(service, key, tmp_path), "--live") as started:
+        line(started)
+        revoke_key(row, by=None)
+        out, err = started.communicate(timeout=60)
+
+    assert (started.returncode, out) == (1, b"")
+    assert json.loads(err.splitlines()[-1])["error"]["code"] == "invalid_access_key"
+
+
+def test_listen__key_that_may_not__is_refused(service: Application, tmp_path: Path) -> None:
+    tenant = make_tenant()
+
+    refused = command_of(service, tenant.issue("submissions:read"), tmp_path).run("listen", "--live")
+
+    assert refused.error() == (1, "unauthorized")
