@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+from django.db import Error as DatabaseError
 from django.db import close_old_connections
 
 from config.base.database import drop_broken_connections
@@ -103,9 +104,13 @@ class Hub:
 
     def _note_failure(self, error: Exception) -> None:
         """Log the first failed poll, and then one a minute."""
-        if time.monotonic() - self._logged_at >= LOG_AGAIN_SECONDS:
-            self._logged_at = time.monotonic()
-            logger.warning("listening: a poll failed: %s", error, exc_info=error)
+        if time.monotonic() - self._logged_at < LOG_AGAIN_SECONDS:
+            return
+        self._logged_at = time.monotonic()
+        if isinstance(error, DatabaseError):
+            logger.warning("listening: the database is unavailable: %s", error)
+        else:
+            logger.error("listening: a poll failed", exc_info=error)
 
 
 def _asked(work: Callable[..., T], *args: Any, **named: Any) -> T:

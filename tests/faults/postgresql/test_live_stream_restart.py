@@ -1,4 +1,4 @@
-"""The live stream while PostgreSQL is restarted: viewers stay connected, and miss nothing."""
+"""Live streams while PostgreSQL is restarted: viewers and listeners stay connected, and miss nothing."""
 
 import signal
 
@@ -6,7 +6,7 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.postgresql import PostgreSQL
 from tests.services.waiting import eventually
-from tests.support.live_stream import Stream
+from tests.support.live_stream import Listening, Stream
 
 AWAY = "live stream: the database is unavailable"
 MAKE_TOKEN = """
@@ -40,3 +40,36 @@ def test_stream__while_postgresql_is_restarted__stays_open_and_tells_what_came(
         assert [event.id for event in stream.wait_for(2)] == [before, after]
         assert not stream.ended.is_set()
     assert log.read_text().count(AWAY) == noticed + 1
+
+
+LISTENING_AWAY = "listening: the database is unavailable"
+DISPATCH = "from webhooks.outbox.dispatch import dispatch_batch; dispatch_batch()"
+
+
+def test_listening__while_postgresql_is_restarted__stays_open_and_brings_what_came(
+    application: Application, postgresql: PostgreSQL, key: str
+) -> None:
+    log = application.directory / "web.log"
+    noticed = log.read_text().count(LISTENING_AWAY)
+    with Client(application.port) as client, Listening(application.events_port, key) as stream:
+
+        def submit(number: int) -> str:
+            answer = client.post("/api/submit", key, json={"number": str(number)})
+            return str(answer.json()["data"]["id"]) if answer.status == 201 else ""
+
+        stream.wait_for(1)
+        postgresql.stop(signal.SIGQUIT)
+        try:
+            eventually(lambda: log.read_text().count(LISTENING_AWAY) > noticed, because="the loop has noticed")
+        finally:
+            postgresql.start()
+        wanted = eventually(lambda: submit(1))
+        application.manage("shell", "--verbosity", "0", "--command", DISPATCH)
+
+        def came() -> bool:
+            bodies = [event.data["body"] for event in stream.events if event.name == "message"]
+            return any(wanted in body for body in bodies)
+
+        eventually(came, because="the message comes")
+        assert not stream.ended.is_set()
+    assert log.read_text().count(LISTENING_AWAY) == noticed + 1
