@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.errors import NotFound
+from config.api.errors import NotFound, Unauthorized
 from config.api.filters import refuse_unknown_parameters
 from config.api.find_owned import find_owned, path_id
 from config.api.schema import enveloped
@@ -134,6 +134,7 @@ class SubmissionDeliveryViewSet(DeliveryViewSet):
     resource = "submissions"
     list_actions: ClassVar[tuple[str, ...]] = ("of_submission",)
     permission_for = {"of_submission": WRITE}
+    test_actions = ("of_submission",)
 
     def get_queryset(self) -> Any:
         """Return the deliveries of the submission in the path, without codes and links that are keys."""
@@ -141,7 +142,10 @@ class SubmissionDeliveryViewSet(DeliveryViewSet):
         if getattr(self, "swagger_fake_view", False):
             return queryset.none()
         pk = path_id(Prefix.SUBMISSION, self.kwargs["id"])
-        submission = find_owned(Submission.objects.only("organization"), pk, self.organization_id)
+        rows = Submission.objects.shown(self.organization_id).only("organization", "counted_as")
+        submission = find_owned(rows, pk, self.organization_id)
+        if caller_key(self.request).is_test and not submission.is_test:
+            raise Unauthorized
         return queryset.present().filter(submission=submission).exclude(event__in=secret_events())
 
     @extend_schema(operation_id="listSubmissionDeliveries", tags=["Deliveries"])

@@ -8,6 +8,7 @@ import datetime as dt
 import secrets
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -46,6 +47,7 @@ class Granted:
 
     organization: Organization
     live: tuple[AccessKey, str]
+    test: tuple[AccessKey, str]
 
 
 def begin_login(machine: str, *, address: str) -> tuple[str, str]:
@@ -108,9 +110,10 @@ def redeem(device_code: str) -> Granted | Refusal:
             return _wait(login)
         if login.user is None or login.organization is None or not _may_still(login.user, login.organization):
             return Refusal.DENIED
-        live = issue_key(organization=login.organization, name=login.machine, by=login.user)
+        issue = partial(issue_key, organization=login.organization, name=login.machine, by=login.user)
+        live, test = issue(mode=AccessKey.Mode.LIVE), issue(mode=AccessKey.Mode.TEST)
         login.delete()
-        return Granted(login.organization, live)
+        return Granted(login.organization, live, test)
 
 
 def _wait(login: DeviceLogin) -> Refusal:

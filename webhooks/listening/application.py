@@ -90,7 +90,7 @@ async def _admitted(scope: Scope) -> Right:
 async def _pump(listener: Listener, send: Send) -> None:
     """Send messages as they come, each after the client has taken the one before."""
     await live.start(send)
-    ready = json.dumps({"secret": listener.secret, "mode": "live"})
+    ready = json.dumps({"secret": listener.secret, "mode": listener.right.mode})
     await live.part(send, server_sent("ready", ready, event_id=str(listener.position)))
     while True:
         try:

@@ -73,7 +73,7 @@ class Hub:
     async def next_page(self, listener: Listener) -> Page:
         right, to = listener.right, listener.newest
         since = right.opened_at - REPLAYED
-        of = {"after": listener.position, "to": to, "since": since, "secret": listener.secret}
+        of = {"test": right.is_test, "after": listener.position, "to": to, "since": since, "secret": listener.secret}
         return await self.query(read_page, right.organization_id, right.form_id, **of)
 
     async def _poll_while_open(self) -> None:
@@ -93,7 +93,7 @@ class Hub:
         watched = {listener.right.organization_id for listener in self.listeners}
         newest = await self.query(newest_positions, watched)
         for listener in self.listeners:
-            listener.tell(newest.get(listener.right.organization_id, 0))
+            listener.tell(newest.get((listener.right.organization_id, listener.right.is_test), 0))
 
     async def _end_unusable(self) -> None:
         listeners = list(self.listeners)

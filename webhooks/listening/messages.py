@@ -15,6 +15,7 @@ from django.utils.crypto import salted_hmac
 
 from config.base.ids import encode_id, first_id_of
 from config.base.times import now
+from submissions.counts.positions import last_of
 from submissions.files.records import load_files
 from submissions.json_text import dump_json
 from submissions.live.tokens import server_sent
@@ -36,31 +37,43 @@ class Page:
     end: int
 
 
-def newest_positions(organizations: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
-    """Return the position of each organization's newest submission; one without any is left out."""
-    return dict(ReadingPosition.objects.filter(pk__in=organizations).values_list("pk", "last"))
+def newest_positions(organizations: Collection[uuid.UUID]) -> dict[tuple[uuid.UUID, bool], int]:
+    """Return the newest position by organization and whether it is that of tests; one without any is left out."""
+    counters = ReadingPosition.objects.filter(pk__in=organizations)
+    return {(one.pk, is_test): getattr(one, last_of(is_test)) for one in counters for is_test in (False, True)}
 
 
-def start_position(organization_id: uuid.UUID, seen: int | None) -> int:
+def start_position(organization_id: uuid.UUID, is_test: bool, seen: int | None) -> int:
     """Return the position after which a stream begins: where it ended, but ten minutes back at most; else now."""
-    newest = newest_positions([organization_id]).get(organization_id, 0)
+    newest = newest_positions([organization_id]).get((organization_id, is_test), 0)
     if seen is None or seen > newest:
         return newest
     if newest - seen <= NEAR:
         return seen
-    late = Submission.objects.filter(organization=organization_id, id__gt=first_id_of(now() - REPLAYED))
+    late = Submission.objects.of_mode(test=is_test).filter(
+        organization=organization_id, id__gt=first_id_of(now() - REPLAYED)
+    )
     first = late.filter(position__gt=seen).aggregate(first=Min("position"))["first"]
     return newest if first is None else first - 1
 
 
 def read_page(
-    organization_id: uuid.UUID, form_id: uuid.UUID | None, *, after: int, to: int, since: dt.datetime, secret: str
+    organization_id: uuid.UUID,
+    form_id: uuid.UUID | None,
+    *,
+    test: bool,
+    after: int,
+    to: int,
+    since: dt.datetime,
+    secret: str,
 ) -> Page:
     """Return the next messages after a position, at most to another: of submissions dispatched `since`."""
-    rows = Submission.objects.filter(organization=organization_id, position__gt=after, position__lte=to)
+    rows = Submission.objects.of_mode(test=test).filter(
+        organization=organization_id, position__gt=after, position__lte=to
+    )
     if form_id is not None:
         rows = rows.filter(form=form_id)
-    rows = rows.filter(spam=False, held=Submission.Held.NOT, dispatched_at__gte=since)
+    rows = rows.filter(imported_in=None, spam=False, held=Submission.Held.NOT, dispatched_at__gte=since)
     found = load_files(rows.select_related("form").defer("search_text").order_by("position")[:ROWS_A_PAGE])
     end = found[-1].position or to if len(found) == ROWS_A_PAGE else to
     return Page([message_of(row, secret) for row in found], end)

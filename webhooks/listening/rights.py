@@ -22,14 +22,19 @@ LAST_EVENT_ID = "Last-Event-ID"
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """The submissions that a key may receive: its organization's, of one form or (None) of all, from a position on."""
+    """The submissions that a key may receive: those of its mode, of one form or (None) of all, after a position."""
 
     key_id: uuid.UUID
     digest: str
     organization_id: uuid.UUID
+    is_test: bool
     form_id: uuid.UUID | None
     position: int
     opened_at: dt.datetime
+
+    @property
+    def mode(self) -> str:
+        return AccessKey.Mode.TEST if self.is_test else AccessKey.Mode.LIVE
 
 
 def admit(token: str, query: dict[str, str], last_event_id: str) -> Right:
@@ -46,8 +51,8 @@ def admit(token: str, query: dict[str, str], last_event_id: str) -> Right:
     form_id = _form_id(query["formId"], key) if "formId" in query else None
     if key.last_used_at is None or now() - key.last_used_at >= USE_NOTED_EVERY:
         note_use_safely(key.pk)
-    position = start_position(key.organization_id, seen)
-    return Right(key.pk, key.digest, key.organization_id, form_id, position, now())
+    position = start_position(key.organization_id, key.is_test, seen)
+    return Right(key.pk, key.digest, key.organization_id, key.is_test, form_id, position, now())
 
 
 def _check_permissions(key: AccessKey) -> None:

@@ -110,6 +110,7 @@ def token(request: HttpRequest, values: Values) -> HttpResponse:
             "organization": OwnOrganizationRecord(found.organization).data,
             "eventsUrl": settings.EVENTS_URL,
             "live": _issued(*found.live),
+            "test": _issued(*found.test),
         }
     )
 

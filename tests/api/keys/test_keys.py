@@ -12,7 +12,17 @@ from keys.organizations import set_plan
 from keys.plans import Plan
 from tests.services.client import Client
 from tests.support.key_records import PUBLISHABLE, SECRET, expire, id_of_key, key_of, record, today
-from tests.support.replies import FORBIDDEN, INVALID_ACCESS_KEY, SENTENCE, TIME, Like, failure, success, wrong_fields
+from tests.support.replies import (
+    FORBIDDEN,
+    INVALID_ACCESS_KEY,
+    SENTENCE,
+    TIME,
+    UNAUTHORIZED,
+    Like,
+    failure,
+    success,
+    wrong_fields,
+)
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant
 
@@ -184,6 +194,13 @@ def test_revoke__key_without_the_flag__may_end_itself_alone(tenant: Tenant, api:
     assert (answer.status, answer.json()) == (200, success({"id": id_of_key(key), "deleted": True}))
     assert api.get("/api/me", key).json() == INVALID_ACCESS_KEY
     assert api.get("/api/me", other).status == 200
+
+
+def test_revoke__test_key__may_end_itself(tenant: Tenant, api: Client) -> None:
+    key, other = tenant.issue(mode="test"), tenant.issue(mode="test")
+    assert api.delete(f"/api/keys/{id_of_key(other)}", key).json() == UNAUTHORIZED
+    assert api.delete(f"/api/keys/{id_of_key(key)}", key).status == 200
+    assert api.get("/api/me", key).json() == INVALID_ACCESS_KEY
 
 
 def test_regenerate__key_in_use__replaces_its_secret_at_once_on_the_same_record(tenant: Tenant, api: Client) -> None:

@@ -20,6 +20,7 @@ ALLOWED = {
     "GET /api/submissions/{id}",
     "PATCH /api/submissions/{id}",
     "DELETE /api/submissions/{id}",
+    "GET /api/submissions/{id}/deliveries",
     "GET /api/submissions/export",
     "POST /api/submissions/bulk",
     "POST /api/submit",

@@ -1,5 +1,7 @@
 """`GET /api/submissions/{id}/deliveries` (docs/contract.md 7.42)."""
 
+import dataclasses
+
 from config.base.ids import Prefix, decode_id, encode_id, new_id
 from submissions.models import Submission
 from tests.services.client import Client
@@ -85,6 +87,15 @@ def test_deliveries__of_nothing_or_another_organization__are_404_or_403(api: Cli
     answers = [api.get(f"/api/submissions/{one}/deliveries", tenant.key) for one in (foreign, unknown, "frm_1")]
     assert [(one.status, one.json()) for one in answers[:2]] == [(403, UNAUTHORIZED), (404, NOT_FOUND)]
     assert answers[2].json()["details"][0]["code"] == "invalid_id"
+
+
+def test_deliveries__of_a_live_submission__are_not_for_a_test_key(api: Client) -> None:
+    tenant = make_tenant()
+    key = tenant.issue("submissions:read", "webhooks:write", mode="test")
+    live = submission_of(api, tenant).public_id
+    test = submit_and_get_id(api, dataclasses.replace(tenant, key=key), tenant.form())
+    answers = [api.get(f"/api/submissions/{one}/deliveries", key) for one in (live, test)]
+    assert [(one.status, one.json().get("data")) for one in answers] == [(403, None), (200, [])]
 
 
 def test_deliveries__key_that_may_read_submissions_alone__is_told_what_is_missing(api: Client) -> None:

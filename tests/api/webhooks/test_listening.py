@@ -1,5 +1,6 @@
 """`GET EVENTS_URL/events?mode=listen`: signed messages for a program that listens (docs/contract.md 8.33)."""
 
+import dataclasses
 import datetime as dt
 import http.client
 import json
@@ -118,6 +119,18 @@ def test_listening__of_one_form__brings_no_other_form_spam_or_organization(
         api.post(f"/api/submit?formId={form_id}", tenant.key, json={"note": "a robot", "_gotcha": "x"})
         wanted = submit_and_get_id(api, tenant, form_id, {"note": "wanted"})
         assert told_until_now(stream, api, tenant, form_id) == [wanted]
+
+
+def test_listening__of_a_test_key__brings_tests_alone_and_of_a_live_key_none(
+    api: Client, service: Application, tenant: Tenant
+) -> None:
+    test_key = tenant.issue(*NEEDED, mode="test")
+    testing = dataclasses.replace(tenant, key=test_key)
+    with Listening(service.events_port, test_key) as tests, Listening(service.events_port, tenant.key) as lives:
+        assert (tests.wait_for(1)[0].data["mode"], lives.wait_for(1)[0].data["mode"]) == ("test", "live")
+        live, test = submit_and_get_id(api, tenant), submit_and_get_id(api, testing)
+        assert told_until_now(tests, api, testing) == [test]
+        assert told_until_now(lives, api, tenant) == [live]
 
 
 def test_listening__marked_as_not_spam__comes_then(api: Client, service: Application, tenant: Tenant) -> None:

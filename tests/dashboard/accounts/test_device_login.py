@@ -23,6 +23,7 @@ PAGE = "/account/device"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 OTHER_FORM = "/dashboard/account/language"  # of a page whose token is good here too
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+TEST_SECRET = Like(r"fp_test_[0-9A-Za-z]{46}")
 MACHINE = "ada's laptop <1>"
 
 
@@ -110,11 +111,12 @@ def test_login__authorized__gives_the_program_its_keys_once(api: Client, service
             },
             "eventsUrl": service.environment["EVENTS_URL"],
             "live": record(MACHINE, key=SECRET),
+            "test": record(MACHINE, mode="test", key=TEST_SECRET),
         },
     )
 
-    live = answer.json()["live"]["key"]
-    assert api.get("/api/me", live).json()["data"]["key"]["name"] == MACHINE
+    live, test = (answer.json()[mode]["key"] for mode in ("live", "test"))
+    assert [api.get("/api/me", key).json()["data"]["key"]["mode"] for key in (live, test)] == ["live", "test"]
     assert refusal(poll(api, asked["device_code"])) == (400, "invalid_grant")
     made = AuditEvent.objects.filter(organization=organization, action="key.created").latest("pk")
     assert (made.user, made.address) == (tenant.owner, api.address)
