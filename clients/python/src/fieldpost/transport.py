@@ -70,7 +70,7 @@ class Transport:
         self.pause = 0.5  # seconds before the first retry where the service names none, then twice as many
         if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
             raise Error("The key holds characters that no key has.")
-        self._pool = _pool(self.url)
+        self._pool = pool_for(self.url)
 
     def request(
         self,
@@ -139,7 +139,7 @@ class Transport:
                 )
             except HTTPError as error:
                 if retry == RETRIES or not may_repeat or not _is_cut(error):
-                    raise errors.ConnectionError(_reason(self.url, error)) from None
+                    raise errors.ConnectionError(reason(self.url, error)) from None
             else:
                 waits = _retry_after(answer.headers.get("Retry-After"))
                 if answer.status not in RETRIED or retry == RETRIES or (waits or 0) > LONGEST_WAIT:
@@ -182,7 +182,7 @@ def base_url(url: str) -> str:
     return url
 
 
-def _pool(url: str) -> urllib3.PoolManager:
+def pool_for(url: str) -> urllib3.PoolManager:
     """Return connections to this address, through the proxy that the environment names for it."""
     timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
     parts = urlsplit(url)
@@ -197,7 +197,8 @@ def _is_cut(error: HTTPError) -> bool:
     return is_refused or isinstance(error, ProtocolError)
 
 
-def _reason(url: str, error: HTTPError) -> str:
+def reason(url: str, error: Exception) -> str:
+    """Return why an address could not be reached, and what to do."""
     if isinstance(error, urllib3.exceptions.SSLError):
         return (
             f"The certificate of {url} is not trusted: {error}. If it is your own, name the file of your authority "

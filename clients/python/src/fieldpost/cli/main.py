@@ -9,6 +9,7 @@ from fieldpost.cli.account import login, logout, whoami
 from fieldpost.cli.forms import forms
 from fieldpost.cli.import_command import import_
 from fieldpost.cli.listen import listen
+from fieldpost.cli.migrate import migrate
 from fieldpost.cli.output import CommandError, is_for_people, show_error
 from fieldpost.cli.submissions import submissions
 from fieldpost.cli.trigger import trigger
@@ -26,7 +27,7 @@ def main() -> None:
     """
 
 
-for command in (login, logout, whoami, forms, submissions, listen, trigger):
+for command in (login, logout, whoami, forms, submissions, listen, trigger, migrate):
     main.add_command(command)
 
 

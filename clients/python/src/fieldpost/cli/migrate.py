@@ -1,0 +1,159 @@
+"""`fieldpost migrate`: a form of a page moves here from another service."""
+
+import re
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import click
+from urllib3.exceptions import HTTPError
+
+from fieldpost.cli.moving import ADDRESS, Moved, fields_of, new_tag, service_of
+from fieldpost.cli.output import CommandError, show
+from fieldpost.cli.page_forms import PageForm, forms_of
+from fieldpost.cli.session import open_session
+from fieldpost.client import Client
+from fieldpost.errors import APIError
+from fieldpost.transport import pool_for, reason
+
+MAX_PAGE = 10 * 1024 * 1024  # bytes
+MAX_REDIRECTS = 5
+MAX_TITLE = 200  # characters
+ADDRESS_TAKEN = "The id there cannot be the address here: it is taken, or a word of the service."
+
+
+@click.command()
+@click.argument("page", metavar="URL|FILE")
+@click.option("--nth", type=click.IntRange(1), help="Which form of the page, counted from 1.")
+@click.option("--dry-run", is_flag=True, help="Only say what would happen.")
+@click.option("--write", is_flag=True, help="Change the file.")
+def migrate(page: str, nth: int | None, dry_run: bool, write: bool) -> None:
+    """
+    Make the form of a page here, and show what changes in the page.
+
+    It knows forms of Formspree, Netlify, Web3Forms, Basin, Google Forms, Getform, Formcarry and FormSubmit; of others
+    it takes the inputs. `fieldpost submissions import` brings the old submissions.
+    """
+    is_url = page.startswith(("http://", "https://"))
+    if write and (is_url or dry_run):
+        raise CommandError("usage", "--write changes a file, and not with --dry-run.")
+    # What is no UTF-8 is written back as it was.
+    text = (_fetched(page) if is_url else _read(Path(page))).decode("utf-8", "surrogateescape")
+    form = _chosen(forms_of(text), nth)
+    was = service_of(form)
+    fields, left = fields_of(form)
+    session = open_session()
+    document = {"name": _title(form), "status": "published", "fields": fields}
+    made, is_taken = _make(session.client(), document, was, is_dry=dry_run)
+    left += [{"name": "address", "reason": ADDRESS_TAKEN}] if is_taken else []
+    address = f"{session.url}/f/{made.get('address') or made.get('id') or 'frm_…'}"
+    changed, changes = _rewritten(text, form, was, address)
+    if write:
+        Path(page).write_bytes(changed.encode("utf-8", "surrogateescape"))
+    result = {"form": made, "changes": changes, "notCarriedOver": left}
+    show(result, lambda: _text(result, address))
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return _bounded(file.read(MAX_PAGE + 1))
+
+
+def _fetched(url: str) -> bytes:
+    """Return a page, as a visitor who is not logged in anywhere gets it."""
+    for _ in range(MAX_REDIRECTS + 1):
+        try:
+            answer = pool_for(url).urlopen("GET", url, redirect=False, preload_content=False)
+            body = answer.read(MAX_PAGE + 1, decode_content=True) if answer.status < 300 else b""
+            answer.close()
+        except (HTTPError, ValueError) as error:
+            raise CommandError("unreachable", reason(url, error)) from None
+        if answer.status == 200:
+            return _bounded(body)
+        target = answer.headers.get("Location")
+        if answer.status >= 400 or not target:
+            raise CommandError("page_unavailable", f"{url} answered {answer.status}: save the page, and name the file.")
+        url = urljoin(url, target)
+        if not url.startswith(("http://", "https://")):
+            break
+    raise CommandError("page_unavailable", f"{url} leads on and on.")
+
+
+def _bounded(body: bytes) -> bytes:
+    if len(body) > MAX_PAGE:
+        raise CommandError("too_large", "The page has more than 10 MB.")
+    return body
+
+
+def _chosen(forms: list[PageForm], nth: int | None) -> PageForm:
+    """Return the form that is meant: the nth, else the one of a known service, else the only one."""
+    if nth is not None:
+        if nth > len(forms):
+            raise CommandError("no_form", f"The page has {len(forms)} forms with inputs.")
+        return forms[nth - 1]
+    known = [form for form in forms if service_of(form)]
+    candidates = known or forms
+    if len(candidates) > 1:
+        lines = ", ".join(f"{forms.index(form) + 1} in line {form.line}" for form in candidates)
+        raise CommandError("several_forms", f"The page has several forms: say --nth with one of {lines}.")
+    if not candidates:
+        raise CommandError("no_form", "The page has no form with inputs. If a script makes it, save the page then.")
+    return candidates[0]
+
+
+def _title(form: PageForm) -> str:
+    return (form.title or form.attributes.get("name") or "Contact").strip()[:MAX_TITLE] or "Contact"
+
+
+def _make(client: Client, document: dict[str, Any], was: Moved | None, *, is_dry: bool) -> tuple[dict[str, Any], bool]:
+    """Return the new form, or the document of a dry run, and whether it could not have the old id as its address."""
+    if was is None or not ADDRESS.fullmatch(was.id):
+        return _send(client, document, is_dry=is_dry), False
+    try:
+        return _send(client, {**document, "address": was.id}, is_dry=is_dry), False
+    except APIError as error:
+        is_address = error.status == 409 or [one["field"] for one in error.details] == ["address"]
+        if not is_address:
+            raise
+        return _send(client, document, is_dry=is_dry), True
+
+
+def _send(client: Client, document: dict[str, Any], *, is_dry: bool) -> dict[str, Any]:
+    if is_dry:
+        path, query = f"/api/forms/by-key/{secrets.token_hex(16)}", {"dryRun": "true"}
+        answer = client.transport.request("PUT", path, query=query, json_body=document)
+        tried: dict[str, Any] = answer.data["document"]
+        return {name: value for name, value in tried.items() if name != "key"}
+    made: dict[str, Any] = client.transport.request("POST", "/api/forms", json_body=document).data
+    return made
+
+
+def _rewritten(text: str, form: PageForm, was: Moved | None, address: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return the page with its new tag, also where scripts name the old endpoint, and the changes by line."""
+    tag, end = new_tag(form, address), form.start + len(form.tag)
+    changes = [{"line": form.line, "before": form.tag, "after": tag}]
+    before, after = text[: form.start], text[end:]
+    if was and was.endpoint and was.id:  # it is of this form only
+        endpoint = re.compile(re.escape(was.endpoint) + r"(?![\w-])")
+        for part, first in ((before, 1), (after, form.line + form.tag.count("\n"))):
+            changes += [
+                {"line": number, "before": line.strip(), "after": endpoint.sub(address, line).strip()}
+                for number, line in enumerate(part.split("\n"), first)
+                if endpoint.search(line)
+            ]
+        before, after = endpoint.sub(address, before), endpoint.sub(address, after)
+    return before + tag + after, sorted(changes, key=lambda one: int(str(one["line"])))
+
+
+def _text(result: dict[str, Any], address: str) -> str:
+    lines = [f"The form {result['form']['name']}: {address}"]
+    for change in result["changes"]:
+        lines += [
+            f"line {change['line']}",
+            click.style(f"- {change['before']}", fg="red"),
+            click.style(f"+ {change['after']}", fg="green"),
+        ]
+    return "\n".join(
+        [*lines, *(f"Not carried over: {one['name']}. {one['reason']}" for one in result["notCarriedOver"])]
+    )
