@@ -782,6 +782,8 @@ export interface components {
             name: string;
             /** @description `secret`, or `publishable` for pages. */
             kind: components["schemas"]["AccessKeyKind"];
+            /** @description `live`, or `test` for test submissions. */
+            mode: components["schemas"]["AccessKeyMode"];
             /** @description Whether the key may manage keys. */
             admin: boolean;
             /** @description The operations that the key may use. Submitting needs none. */
@@ -1416,6 +1418,8 @@ export interface components {
             name: string;
             /** @description `secret`, or `publishable` for pages. */
             kind: components["schemas"]["AccessKeyKind"];
+            /** @description `live`, or `test` for test submissions. */
+            mode: components["schemas"]["AccessKeyMode"];
             /** @description Whether the key may manage keys. */
             admin: boolean;
             /** @description The operations that the key may use. Submitting needs none. */
@@ -1498,6 +1502,8 @@ export interface components {
             expiresAt?: string | null;
             /** @description `publishable` keys are for pages and can only submit. Default: `secret`. */
             kind?: components["schemas"]["AccessKeyKind"];
+            /** @description What a `test` key submits is a test submission, and it sees no others. Default: `live`. */
+            mode?: components["schemas"]["AccessKeyMode"];
         };
         /** @description A destination to create. */
         NewDestination: {
@@ -1850,8 +1856,10 @@ export interface components {
             spam: boolean;
             /** @description Why it was taken for spam. */
             spamReasons: string[];
-            /** @description Why it is not delivered yet: `quota`, as the hour of the plan is used up, or `confirmation`, until its submitter confirms the address. Null: it is not held. */
+            /** @description Why it is not delivered yet: `quota`, as the hour of the plan is used up, `confirmation`, until its submitter confirms the address, or `rule`, until somebody releases it. Null: it is not held. */
             held: components["schemas"]["HeldReason"] | null;
+            /** @description Whether it is a test submission, which is counted nowhere. */
+            test: boolean;
             /** @description About the request. */
             meta: components["schemas"]["SubmissionMeta"];
             /** @description Whether it was brought from elsewhere by an import; then it was never delivered. */
@@ -2117,8 +2125,10 @@ export interface components {
             spam: boolean;
             /** @description Why it was taken for spam. */
             spamReasons: string[];
-            /** @description Why it is not delivered yet: `quota`, as the hour of the plan is used up, or `confirmation`, until its submitter confirms the address. Null: it is not held. */
+            /** @description Why it is not delivered yet: `quota`, as the hour of the plan is used up, `confirmation`, until its submitter confirms the address, or `rule`, until somebody releases it. Null: it is not held. */
             held: components["schemas"]["HeldReason"] | null;
+            /** @description Whether it is a test submission, or the example of a test event. */
+            test: boolean;
             /** @description About the request. */
             meta: components["schemas"]["SubmissionMeta"];
             /** @description Whether it was brought from elsewhere by an import; then it was never delivered. */
@@ -2130,8 +2140,6 @@ export interface components {
             createdAt: string;
             /** @description The name of its form. */
             formName: string;
-            /** @description true for a test event, whose submission is an example; otherwise left out. */
-            test?: boolean;
         };
         Pagination: {
             /** @description The number of this page, from 1. */
@@ -2158,6 +2166,8 @@ export interface components {
             /** @description Whether more can be read now. */
             hasMore?: boolean;
         };
+        /** @enum {string} */
+        AccessKeyMode: "live" | "test";
         /** @enum {string} */
         DeliveryStatus: "pending" | "held" | "delivered" | "failed" | "canceled";
         /** @enum {string} */
@@ -2194,7 +2204,7 @@ export interface components {
          */
         EventType: "submission.created";
         /** @enum {string} */
-        HeldReason: "quota" | "confirmation";
+        HeldReason: "quota" | "confirmation" | "rule";
         /** @description The body of every error. */
         Error: {
             /** @description Always false. */
@@ -2622,6 +2632,8 @@ export interface operations {
                 q?: string;
                 /** @description Not spam (the default), spam, or both. */
                 spam?: "all" | "false" | "true";
+                /** @description Only test submissions, or only live ones (the default; a test key sees only test submissions). */
+                test?: "false" | "true";
                 /** @description Up to this day (UTC) or time, itself included. */
                 to?: string;
             };
@@ -2672,6 +2684,8 @@ export interface operations {
                 q?: string;
                 /** @description Not spam (the default), spam, or both. */
                 spam?: "all" | "false" | "true";
+                /** @description Only test submissions, or only live ones (the default; a test key sees only test submissions). */
+                test?: "false" | "true";
                 /** @description Up to this day (UTC) or time, itself included. */
                 to?: string;
             };
@@ -2969,6 +2983,8 @@ export interface operations {
             query?: {
                 /** @description Rows per page. */
                 limit?: number;
+                /** @description Only those of this mode. */
+                mode?: components["schemas"]["AccessKeyMode"];
                 /** @description Page number, from 1, the default. */
                 page?: number;
             };
