@@ -12,7 +12,8 @@ from typing import Any
 from standardwebhooks import Webhook
 
 import fieldpost
-from keys.access_keys import issue_key, revoke_key
+from keys.access_keys import ALL_PERMISSIONS, issue_key, revoke_key
+from keys.models import AccessKey
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply
@@ -74,6 +75,28 @@ def test_listen__submission_to_its_form__is_forwarded_as_a_webhook_has_it(
         headers = dict(message.headers)
         assert Webhook(secret).verify(message.body, headers) == fieldpost.verify_webhook(message.body, headers, secret)
     assert json.loads(command.run("listen", "--live", "--print-secret").out)["secret"] == secret
+
+
+def test_listen__with_a_test_key__shows_what_trigger_sends(service: Application, tmp_path: Path) -> None:
+    tenant = make_tenant()
+    _, key = issue_key(
+        organization=tenant.organization, name="Laptop", by=None, permissions=ALL_PERMISSIONS, mode=AccessKey.Mode.TEST
+    )
+    command = command_of(service, key, tmp_path)
+
+    with listening(command) as started:
+        assert line(started)["mode"] == "test"
+        sent = command.run("trigger", "submission.created", "--override", "name=Grüße").json()
+        shown = line(started)
+
+    assert shown["submissionId"] == sent["id"]
+    assert shown["body"]["data"]["data"]["name"] == "Grüße"
+    assert command.run("whoami").json()["key"]["mode"] == "test"
+    assert command.run("forms", "apply", "--yes").error()[0] == 1
+
+
+def test_listen__live_key_without_live__is_refused(service: Application, tmp_path: Path) -> None:
+    assert command_of(service, make_tenant().key, tmp_path).run("listen").error() == (1, "live_key")
 
 
 def test_listen__key_revoked__ends_with_an_error(service: Application, tmp_path: Path) -> None:

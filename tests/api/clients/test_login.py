@@ -73,6 +73,9 @@ def test_login__confirmed__keeps_keys_that_logout_revokes(service: Application, 
     assert shown["organization"]["name"] == tenant.organization.name
     assert command.run("whoami").json()["key"]["id"] == shown["key"]["id"]
     assert command.run("forms", "list").json()[0]["key"] == "inbox"
+    sent = command.run("trigger", "submission.created").json()
+    assert command.run("submissions", "list").json() == []
+    assert [one["id"] for one in command.run("submissions", "list", "--test").json()] == [sent["id"]]
     path = tmp_path / ".config" / "fieldpost" / "work.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     elsewhere = command.run("whoami", FIELDPOST_URL="http://127.0.0.1:1")
@@ -83,6 +86,7 @@ def test_login__confirmed__keeps_keys_that_logout_revokes(service: Application, 
     assert (out["url"], out["profile"], out["revoked"][0]) == (service.base_url, "work", shown["key"]["id"])
     assert not path.exists()
     made = AccessKey.objects.filter(organization=tenant.organization, name=platform.node())
+    assert sorted(key.mode for key in made) == ["live", "test"]
     assert {key.public_id for key in made} == set(out["revoked"])
     assert all(key.revoked_at for key in made)
     assert command.run("whoami").error() == (1, "not_logged_in")
@@ -111,8 +115,8 @@ def test_logout__service_away__keeps_the_profile(tmp_path: Path) -> None:
     folder = tmp_path / ".config" / "fieldpost"
     folder.mkdir(parents=True)
     live = {"id": "key_1", "key": "fp_a"}
-    profile = {"url": "http://127.0.0.1:1", "events_url": "", "organization": {}, "live": live}
-    (folder / "default.json").write_text(json.dumps({**profile, "test": None}))
+    profile = {"url": "http://127.0.0.1:1", "events_url": "", "organization": {}, "live": live, "test": live}
+    (folder / "default.json").write_text(json.dumps(profile))
 
     assert Command(tmp_path).run("logout").error() == (1, "unreachable")
     assert (folder / "default.json").exists()

@@ -95,6 +95,8 @@ class Submission(TypedDict):
     spamReasons: list[str]
     held: str | None
     meta: Meta
+    imported: bool
+    test: bool
     createdAt: str
 
 

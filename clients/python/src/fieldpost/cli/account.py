@@ -40,7 +40,7 @@ def login(url: str | None) -> None:
     if before is not None:
         with suppress(Error):  # keys of a login that this one replaces; they may be gone already
             _revoke(before)
-    made = Profile(transport.url, granted["eventsUrl"], granted["organization"], granted["live"], granted.get("test"))
+    made = Profile(transport.url, granted["eventsUrl"], granted["organization"], granted["live"], granted["test"])
     save(name, made)
     show_session(Session(made.url, made.key("live"), name, made))
 

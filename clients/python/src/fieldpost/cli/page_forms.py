@@ -91,9 +91,8 @@ class _Reader(HTMLParser):
         if self._form is None:
             return
         kinds = {"select": "select-multiple" if "multiple" in attributes else "select", "textarea": "textarea"}
-        found = Input(
-            attributes.get("name", ""), kinds.get(tag) or attributes.get("type", "").lower() or "text", attributes
-        )
+        kind = kinds.get(tag) or attributes.get("type", "").lower() or "text"
+        found = Input(attributes.get("name", ""), kind, attributes, group=self._legend)
         self._form.inputs.append(found)
         for name, _, _, inside in self._texts:
             if name == "label":

@@ -20,6 +20,9 @@ FILTERS = [
     click.option("--to", metavar="TIME", help="Those that arrived then or before."),
     click.option("--spam", type=click.Choice(["false", "true", "all"]), help="Without spam, spam only, or all."),
     click.option("--held", type=click.Choice(["false", "true", "all"]), help="Those that wait for release, or all."),
+    click.option(
+        "--test", flag_value="true", is_flag=True, default=None, help="Test submissions instead of live ones."
+    ),
     click.option("--query", metavar="TEXT", help="Those with a value that holds this text."),
 ]
 
