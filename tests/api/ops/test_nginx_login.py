@@ -91,6 +91,13 @@ def test_page__behind_the_login__is_that_of_the_person(pool: urllib3.HTTPSConnec
         assert get(pool, path, Remote_Email=other.email).status in (200, 401)
 
 
+def test_program__that_logs_in_by_a_code__needs_no_login_of_the_proxy(pool: urllib3.HTTPSConnectionPool) -> None:
+    fields = {"client_id": "fieldpost-cli", "machine": "ada-laptop"}
+    begun = pool.request_encode_body("POST", "/account/device/code", fields, encode_multipart=False)
+    assert begun.status == 200, begun.data
+    assert get(pool, "/account/device").status == 302
+
+
 def test_headers__of_a_client__are_cleared_by_nginx(with_header: Callable[[str], Application], header: str) -> None:
     user = person_of(make_tenant())
     service = with_header(header)
