@@ -365,7 +365,10 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
 # https://www.django-rest-framework.org/api-guide/settings/
 MAX_BODY_BYTES = 256 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
-FILE_UPLOAD_HANDLERS = ["config.pages.small_files.SmallFiles"]
+FILE_UPLOAD_HANDLERS = [
+    "config.pages.small_files.SmallFiles",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",  # of files to import
+]
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_500  # the builder sends up to ten inputs for each of 200 fields
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["keys.authentication.AccessKeyAuthentication"],

@@ -23,6 +23,7 @@ from dashboard.pages import (
     plan,
     refusals,
 )
+from dashboard.pages.importing import views as importing
 from dashboard.pages.laptop_mails import views as laptop_mails
 from dashboard.pages.new_forms import from_file as new_forms_from_files
 from dashboard.pages.new_forms import views as new_forms
@@ -45,6 +46,7 @@ in_organization = [
         form_builder,
         form_settings,
         form_replies,
+        importing,
         branding,
         exports,  # before submissions, whose addresses match any last segment
         listing,

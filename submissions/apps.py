@@ -14,6 +14,7 @@ class SubmissionsConfig(AppConfig):
         from submissions.counts.usage import purge_usage
         from submissions.files.removal import purge_files
         from submissions.importing.undo import finish_undoing
+        from submissions.importing.uploads import purge_files_of_imports
         from submissions.lifecycle.closing import finish_all_deleting
         from submissions.lifecycle.confirmation import purge_unconfirmed
         from submissions.lifecycle.erasure import finish_all_erasing
@@ -24,5 +25,5 @@ class SubmissionsConfig(AppConfig):
         FormQuerySet.count_submissions = stored_count_of_form
         register_clean_up(finish_all_erasing, purge_submissions, purge_idempotency_keys, purge_refusals)
         register_clean_up(count_unknown, purge_usage, finish_all_deleting, purge_unverified)
-        register_clean_up(purge_unconfirmed, finish_undoing)
+        register_clean_up(purge_unconfirmed, finish_undoing, purge_files_of_imports)
         register_clean_up(purge_files)  # after all that deletes submissions and forms

@@ -58,7 +58,7 @@ def import_rows(
     back. Raises Conflict for an archived form, and for an import that was undone or is of another form; QuotaExceeded
     if the rows have no room, before the first one is stored.
     """
-    rows, problems = read_rows(raw_rows, oldest=_oldest(form))
+    rows, problems = read_rows(raw_rows, oldest=oldest_kept(form))
     with transaction.atomic():
         own = _open_form(form)
         batch = _continue(earlier, own) if earlier else Import(organization_id=own.organization_id, form=own)
@@ -73,7 +73,8 @@ def import_rows(
     return Outcome(None if is_dry else batch.pk, len(new), known, problems)
 
 
-def _oldest(form: Form) -> dt.datetime | None:
+def oldest_kept(form: Form) -> dt.datetime | None:
+    """Return the time before which the form deletes submissions; None: it keeps all."""
     return now() - dt.timedelta(days=form.retention_days) if form.retention_days is not None else None
 
 

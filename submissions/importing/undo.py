@@ -28,7 +28,7 @@ def undo_import(batch: Import) -> int:
             raise Conflict(gettext("An import can be undone for 24 hours. Delete its submissions instead."))
         locked.undone_at = now()
         locked.save(update_fields=["undone_at"])
-        number = locked.kept + locked.spam
+        number = locked.stored
         subject = f"{number:,} of {locked.form}"
         record_event(organization=locked.organization_id, action="submissions.import_undone", subject=subject)
     _delete(locked, most=DELETED_IN_REQUEST)

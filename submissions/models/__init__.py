@@ -9,6 +9,8 @@ from submissions.models.files import StoredFile as StoredFile
 from submissions.models.files import StoredFileQuerySet as StoredFileQuerySet
 from submissions.models.imports import Import as Import
 from submissions.models.imports import ImportedRow as ImportedRow
+from submissions.models.imports import ImportFile as ImportFile
+from submissions.models.imports import ImportFilePart as ImportFilePart
 from submissions.models.submissions import Submission as Submission
 from submissions.models.submissions import SubmissionQuerySet as SubmissionQuerySet
 from submissions.models.submitters import Consent as Consent

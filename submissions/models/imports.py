@@ -7,6 +7,7 @@ from config.base.ids import Prefix, encode_id, new_id
 from config.base.times import now
 from forms_app.models import Form
 from keys.models import Organization
+from submissions.json_text import JsonTextField
 
 
 class ImportQuerySet(models.QuerySet["Import"]):
@@ -52,6 +53,11 @@ class Import(models.Model):
         """The id as the API shows it."""
         return encode_id(Prefix.IMPORT, self.id)
 
+    @property
+    def stored(self) -> int:
+        """How many of its submissions are stored now."""
+        return self.kept + self.spam
+
 
 class ImportedRow(models.Model):
     """
@@ -71,3 +77,44 @@ class ImportedRow(models.Model):
 
     def __str__(self) -> str:
         return f"{self.form_id} {bytes(self.digest).hex()}"
+
+
+class ImportFile(models.Model):
+    """
+    A file that a member has uploaded to import it, kept for a day; its bytes are in parts.
+
+    `chosen`: how its columns are mapped. `read` to `refused`: how far its import is; `total`: the records that it has.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    form = models.ForeignKey(Form, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=200)
+    format = models.CharField(max_length=6)
+    chosen = JsonTextField(default=dict, db_default={})
+    total = models.PositiveIntegerField()
+    read = models.PositiveIntegerField(default=0, db_default=0)
+    imported = models.PositiveIntegerField(default=0, db_default=0)
+    skipped = models.PositiveIntegerField(default=0, db_default=0)
+    refused = models.PositiveIntegerField(default=0, db_default=0)
+    imported_in = models.ForeignKey(Import, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(default=now, db_default=Now(), db_index=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all of its records were read."""
+        return self.read >= self.total
+
+
+class ImportFilePart(models.Model):
+    """Bytes of an uploaded file, or of the CSV of its refused rows, in the order of their ids."""
+
+    file = models.ForeignKey(ImportFile, on_delete=models.CASCADE, related_name="parts")
+    is_refused = models.BooleanField(default=False, db_default=False)
+    content = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"{self.file_id} {self.pk}"

@@ -17,12 +17,12 @@ from submissions.exporting.csv_lines import BOM, csv_line
 from submissions.importing.files import FORMATS, Unreadable, count_records, read_records
 from submissions.importing.mapping import Columns, zone_named
 from submissions.importing.presets import PRESETS, Preset
+from submissions.importing.refused_rows import RefusedRows
 from submissions.importing.rows import MAX_ROWS, MAX_SOURCE, Problem
 from submissions.importing.whole_file import Progress, import_records
 from submissions.models import Import
 
 SHOWN = 20  # problems, on standard error
-PROBLEM_COLUMNS = ("_row", "_field", "_code", "_message")
 
 
 class Command(OperatorCommand):
@@ -130,23 +130,18 @@ class _Refused:
     def __init__(self, path: Path | None, shown: Any) -> None:
         self._file: IO[str] | None = path.open("w", newline="", encoding="utf-8") if path else None
         self._shown, self._number = shown, 0
-        self._names: list[str] | None = None  # of the columns; None before the first row
+        self._rows = RefusedRows()
 
     def __call__(self, problem: Problem, record: Mapping[str, Any]) -> None:
         self._number += 1
         if self._number <= SHOWN:
             self._shown.write(f"row {problem.row + 1:,}: {problem.message}")
         if self._file:
-            if self._names is None:
-                self._names = [*record]
-                self._file.write(BOM + csv_line([*PROBLEM_COLUMNS, *self._names]))
-            told = [str(problem.row + 1), problem.field, problem.code, problem.message]
-            self._file.write(csv_line([*told, *(_cell(record.get(name)) for name in self._names)]))
+            if self._rows.names is None:
+                self._file.write(BOM + csv_line([*RefusedRows.OWN, *record]))
+            self._rows.add(problem, record)
+            self._file.write(self._rows.lines.pop())
 
     def close(self) -> None:
         if self._file:
             self._file.close()
-
-
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)

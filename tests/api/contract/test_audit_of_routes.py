@@ -90,6 +90,8 @@ UNRECORDED = {
     "submissions-columns": "it changes what one person sees",
     "form-test": "the submission is the record",
     "form-preview": "it changes nothing",
+    "form-import": "a file by itself changes nothing",
+    "form-import-file": "it keeps what the columns are; the rows are imported as by form-import-next",
     "form-build": "it saves by the same function as the API, whose PATCH is tried below",
     "form-test-mail": "the log of deliveries has it",
     "form-test-reply": "only the member gets it, by mail",

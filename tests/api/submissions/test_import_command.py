@@ -19,7 +19,7 @@ from tests.support.command_line import complaint, output, run
 from tests.support.submitting import records, submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 
-EXPORTED = ROOT / "tests" / "support" / "exported"
+EXPORTED = ROOT / "tests" / "corpora" / "exported"
 
 
 @pytest.fixture

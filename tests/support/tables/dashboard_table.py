@@ -19,7 +19,7 @@ from forms_app.models import Form
 from keys.access_keys import issue_key
 from keys.invitations import invite
 from keys.models import Membership, Role
-from submissions.models import Submission
+from submissions.models import Import, ImportFile, ImportFilePart, Submission
 from tests.services.waiting import eventually
 from tests.support.browser import member_of
 from tests.support.deliveries import make_delivery
@@ -133,6 +133,22 @@ def an_invitation(tenant: Tenant) -> dict[str, Any]:
     return {"invitation_id": made.pk}
 
 
+def an_import(tenant: Tenant) -> dict[str, Any]:
+    pk = decode_id(Prefix.FORM, tenant.default_form_id)
+    made = Import.objects.create(organization=tenant.organization, form_id=pk, source="elsewhere")
+    return {"form_id": tenant.default_form_id, "import_id": made.public_id}
+
+
+def an_import_file(tenant: Tenant) -> dict[str, Any]:
+    pk = decode_id(Prefix.FORM, tenant.default_form_id)
+    chosen = {"preset": "", "zone": "UTC", "date_format": "", "uses": {"at": "time"}, "names": {}}
+    made = ImportFile.objects.create(
+        organization=tenant.organization, form_id=pk, name="rows.csv", format="csv", total=1, chosen=chosen
+    )
+    ImportFilePart.objects.create(file=made, content=b"at,n\n2024-01-31,1\n")
+    return {"form_id": tenant.default_form_id, "file_id": made.pk}
+
+
 OF_MENU = {page.name: Row(get=page.role.value) for page in PAGES}
 IN_ORGANIZATION: dict[str, Row] = {
     **OF_MENU,
@@ -183,6 +199,13 @@ IN_ORGANIZATION: dict[str, Row] = {
     "form-notifications": Row(get=ADMIN, post=ADMIN, thing=a_form, data={"recipients": "ada@example.com"}),
     "form-recipient-ask": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
     "form-test-mail": Row(post=ADMIN, thing=a_form, data={"recipient": "ada@example.com"}),
+    "form-import": Row(get=MEMBER, post=MEMBER, thing=a_form, done=400),
+    "form-import-file": Row(
+        get=MEMBER, post=MEMBER, thing=an_import_file, data={"do": "show", "zone": "UTC"}, done=200
+    ),
+    "form-import-next": Row(post=MEMBER, thing=an_import_file),
+    "form-import-refused": Row(get=MEMBER, thing=an_import_file),
+    "form-import-undo": Row(post=MEMBER, thing=an_import),
     "opt-outs": Row(get=ADMIN, post=ADMIN, data={"address": "1"}),
     # Submissions.
     "submissions-live": Row(get=VIEWER),

@@ -1,0 +1,1 @@
+"""Importing a file on screen (docs/contract.md 5.88)."""
