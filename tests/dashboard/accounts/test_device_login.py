@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlencode
 
@@ -120,6 +121,20 @@ def test_login__authorized__gives_the_program_its_keys_once(api: Client, service
     assert refusal(poll(api, asked["device_code"])) == (400, "invalid_grant")
     made = AuditEvent.objects.filter(organization=organization, action="key.created").latest("pk")
     assert (made.user, made.address) == (tenant.owner, api.address)
+
+
+def test_keys__asked_for_by_several_at_the_same_time__are_given_to_one(api: Client, service: Application) -> None:
+    tenant = make_tenant()
+    asked = begin(api)
+    decide(owner_of(api, tenant), asked["user_code"])
+
+    def ask(_number: int) -> int:
+        with Client(service.port) as another:
+            return poll(another, asked["device_code"]).status
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sorted(pool.map(ask, range(6))) == [200, *[400] * 5]
+    assert AccessKey.objects.filter(organization=tenant.organization, name=MACHINE).count() == 2
 
 
 def test_login__denied__gives_nothing(api: Client) -> None:
