@@ -6,6 +6,7 @@ import click
 
 import fieldpost
 from fieldpost.cli.account import login, logout, whoami
+from fieldpost.cli.doctor import doctor
 from fieldpost.cli.forms import forms
 from fieldpost.cli.import_command import import_
 from fieldpost.cli.listen import listen
@@ -27,7 +28,7 @@ def main() -> None:
     """
 
 
-for command in (login, logout, whoami, forms, submissions, listen, trigger, migrate):
+for command in (login, logout, whoami, forms, submissions, listen, trigger, migrate, doctor):
     main.add_command(command)
 
 

@@ -4,21 +4,17 @@ import re
 import secrets
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 import click
-from urllib3.exceptions import HTTPError
 
 from fieldpost.cli.moving import ADDRESS, Moved, fields_of, new_tag, service_of
 from fieldpost.cli.output import CommandError, show
 from fieldpost.cli.page_forms import PageForm, forms_of
+from fieldpost.cli.pages import fetch_page, read_page
 from fieldpost.cli.session import open_session
 from fieldpost.client import Client
 from fieldpost.errors import APIError
-from fieldpost.transport import pool_for, reason
 
-MAX_PAGE = 10 * 1024 * 1024  # bytes
-MAX_REDIRECTS = 5
 MAX_TITLE = 200  # characters
 ADDRESS_TAKEN = "The id there cannot be the address here: it is taken, or a word of the service."
 
@@ -39,7 +35,7 @@ def migrate(page: str, nth: int | None, dry_run: bool, write: bool) -> None:
     if write and (is_url or dry_run):
         raise CommandError("usage", "--write changes a file, and not with --dry-run.")
     # What is no UTF-8 is written back as it was.
-    text = (_fetched(page) if is_url else _read(Path(page))).decode("utf-8", "surrogateescape")
+    text = (fetch_page(page).body if is_url else read_page(Path(page))).decode("utf-8", "surrogateescape")
     form = _chosen(forms_of(text), nth)
     was = service_of(form)
     fields, left = fields_of(form)
@@ -53,37 +49,6 @@ def migrate(page: str, nth: int | None, dry_run: bool, write: bool) -> None:
         Path(page).write_bytes(changed.encode("utf-8", "surrogateescape"))
     result = {"form": made, "changes": changes, "notCarriedOver": left}
     show(result, lambda: _text(result, address))
-
-
-def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return _bounded(file.read(MAX_PAGE + 1))
-
-
-def _fetched(url: str) -> bytes:
-    """Return a page, as a visitor who is not logged in anywhere gets it."""
-    for _ in range(MAX_REDIRECTS + 1):
-        try:
-            answer = pool_for(url).urlopen("GET", url, redirect=False, preload_content=False)
-            body = answer.read(MAX_PAGE + 1, decode_content=True) if answer.status < 300 else b""
-            answer.close()
-        except (HTTPError, ValueError) as error:
-            raise CommandError("unreachable", reason(url, error)) from None
-        if answer.status == 200:
-            return _bounded(body)
-        target = answer.headers.get("Location")
-        if answer.status >= 400 or not target:
-            raise CommandError("page_unavailable", f"{url} answered {answer.status}: save the page, and name the file.")
-        url = urljoin(url, target)
-        if not url.startswith(("http://", "https://")):
-            break
-    raise CommandError("page_unavailable", f"{url} leads on and on.")
-
-
-def _bounded(body: bytes) -> bytes:
-    if len(body) > MAX_PAGE:
-        raise CommandError("too_large", "The page has more than 10 MB.")
-    return body
 
 
 def _chosen(forms: list[PageForm], nth: int | None) -> PageForm:

@@ -34,11 +34,32 @@ class PageForm:
     captchas: list[str] = field(default_factory=list)
 
 
-def forms_of(text: str) -> list[PageForm]:
-    """Return the forms of a page that have inputs with names."""
+@dataclass(frozen=True)
+class ScriptTag:
+    """A script tag with a `src`."""
+
+    attributes: Attributes
+
+
+def scripts_of(text: str) -> list[ScriptTag]:
+    return [ScriptTag(one) for one in _read(text).scripts]
+
+
+def policies_of(text: str) -> list[str]:
+    """Return the policies that the page itself has, in meta tags."""
+    return _read(text).policies
+
+
+def _read(text: str) -> "_Reader":
     reader = _Reader(text)
     reader.feed(text)
     reader.close()
+    return reader
+
+
+def forms_of(text: str) -> list[PageForm]:
+    """Return the forms of a page that have inputs with names."""
+    reader = _read(text)
     for form in reader.forms:
         for one in form.inputs:
             one.label = one.label or reader.labels.get(one.attributes.get("id", ""), "")
@@ -50,6 +71,8 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.forms: list[PageForm] = []
         self.labels: dict[str, str] = {}
+        self.scripts: list[Attributes] = []
+        self.policies: list[str] = []
         self._starts = [0]
         for line in text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
@@ -71,6 +94,10 @@ class _Reader(HTMLParser):
             self.forms.append(self._form)
         elif tag in ("input", "select", "textarea"):
             self._add_input(tag, attributes)
+        elif tag == "script" and "src" in attributes:
+            self.scripts.append(attributes)
+        elif tag == "meta" and attributes.get("http-equiv", "").lower() == "content-security-policy":
+            self.policies.append(attributes.get("content", ""))
         self._note_captcha(attributes)
         self._silent += tag in NO_LABEL
 

@@ -52,7 +52,7 @@ def trigger(event: str, form: str | None, overrides: Iterable[str], live: bool) 
     key_mode(session, is_live_fine=live)
     client = session.client()
     chosen = _form(client, form)
-    values, files = _values(chosen["fields"])
+    values, files = example_values(chosen["fields"])
     for name, value in given.items():
         values.pop(name, None)
         files.pop(name, None)
@@ -78,7 +78,7 @@ def _override(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _values(fields: list[Field]) -> tuple[dict[str, Any], dict[str, FileValue]]:
+def example_values(fields: list[Field]) -> tuple[dict[str, Any], dict[str, FileValue]]:
     """Return an example for each field, and the files of those that must have one."""
     if not fields:
         return dict(WITHOUT_FIELDS), {}
