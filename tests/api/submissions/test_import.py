@@ -1,6 +1,7 @@
 """`POST /api/submissions/import`: old submissions come in once, with their own time (docs/contract.md 5.80)."""
 
 import datetime as dt
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from config.base.ids import Prefix, decode_id, encode_id, made_at
 from config.base.times import format_time, now
 from keys.models import AuditEvent, Organization
-from submissions.models import Import, Submission, Tally
+from submissions.importing.undo import finish_undoing
+from submissions.models import Import, ImportedRow, Submission, Tally
 from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver
 from tests.support.replies import NOT_FOUND, UNAUTHORIZED, an_id, failure, invalid, success, unknown_id
@@ -340,3 +342,35 @@ def test_import__id_of_the_import__is_that_of_the_list_of_imports(tenant: Tenant
     import_id = brought(api, tenant, row(1))["importId"]
     stored = Import.objects.get(organization=tenant.organization)
     assert (encode_id(Prefix.IMPORT, stored.pk), stored.kept, stored.spam) == (import_id, 1, 0)
+
+
+def test_import__the_same_rows_by_calls_at_the_same_time__come_in_once(api: Client, tenant: Tenant) -> None:
+    rows = [row(number, sourceId=str(number)) for number in range(200)]
+    with ThreadPoolExecutor(4) as pool:
+        orders = [rows, rows[::-1], rows, rows[::-1]]
+        done = list(pool.map(lambda some: brought(api, tenant, *some), orders))
+    assert sum(outcome["imported"] for outcome in done) == 200
+    assert sum(outcome["skipped"] for outcome in done) == 600
+    assert listed(api, tenant)[0] == 200
+
+
+def test_undo__of_more_than_a_request_deletes__is_finished_by_the_clean_up(api: Client, tenant: Tenant) -> None:
+    import_id = brought(api, tenant, row(1), row(2, spam=True))["importId"]
+    batch = Import.objects.filter(pk=decode_id(Prefix.IMPORT, import_id))
+    batch.update(undone_at=now())
+    finish_undoing()
+    assert not Submission.objects.filter(organization=tenant.organization).exists()
+    assert not ImportedRow.objects.filter(imported_in__in=batch).exists()
+    assert batch.get().deleted_at is not None
+    assert Organization.objects.get(pk=tenant.organization.pk).stored_bytes == 0
+    assert undo(api, tenant, import_id).json()["data"]["submissions"] == 0
+
+
+def test_import__with_a_test_key__is_unauthorized(api: Client, tenant: Tenant) -> None:
+    key = tenant.issue("forms:write", "submissions:read", mode="test")
+    path = f"/api/submissions/import?formId={tenant.default_form_id}"
+    answer = api.post(path, key, json={"source": "elsewhere", "rows": [row(1)]})
+    assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
+    import_id = brought(api, tenant, row(1))["importId"]
+    assert api.delete(f"/api/submissions/imports/{import_id}", key).status == 403
+    assert listed(api, tenant)[0] == 1

@@ -191,6 +191,8 @@ def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.Monkey
         "finish_all_deleting",
         "purge_unverified",
         "purge_unconfirmed",
+        "finish_undoing",
+        "purge_files_of_imports",
         "purge_files",
         "forget_dead",
         "purge_log",
