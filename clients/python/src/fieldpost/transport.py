@@ -206,7 +206,7 @@ def reason(url: str, error: Exception) -> str:
         )
     if isinstance(error, LocationParseError):
         return f"{url} is not an address."
-    return f"{url} cannot be reached: {error}"
+    return f"{url} cannot be reached: {str(error).rpartition('>: ')[2]}"  # without the address of an object
 
 
 def _retry_after(value: str | None) -> float | None:

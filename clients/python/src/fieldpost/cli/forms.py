@@ -9,7 +9,7 @@ import click
 
 from fieldpost.cli.form_files import KEY, files_of, new_file, read, update, write
 from fieldpost.cli.form_files import body_of as body_of_file
-from fieldpost.cli.output import CommandError, can_ask, show, table
+from fieldpost.cli.output import CommandError, can_ask, printable, show, table
 from fieldpost.cli.plans import Planned, carry_out, document_of, plan_archiving, plan_file, try_out
 from fieldpost.cli.seen import Seen
 from fieldpost.cli.session import open_session
@@ -184,4 +184,4 @@ def _text(planned: Sequence[Planned]) -> str:
 
 
 def _value(value: Any) -> str:
-    return "none" if value is None else json.dumps(value, ensure_ascii=False)
+    return "none" if value is None else printable(json.dumps(value, ensure_ascii=False))

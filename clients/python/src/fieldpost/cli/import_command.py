@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fieldpost.cli.import_rows import Columns, batches, presets, zone_named
-from fieldpost.cli.output import CommandError, show
+from fieldpost.cli.output import CommandError, printable, show
 from fieldpost.cli.record_files import read_records
 from fieldpost.cli.session import open_session
 from fieldpost.cli.submissions import find_form
@@ -123,7 +123,7 @@ def _import_batch(
 
 
 def _text(done: Imported) -> str:
-    lines = [f"row {one['row'] + 1:,}: {one['message']}" for one in done.problems[:SHOWN]]
+    lines = [f"row {one['row'] + 1:,}: {printable(one['message'])}" for one in done.problems[:SHOWN]]
     refused = len({one["row"] for one in done.problems})
     counts = f"{done.imported:,} imported, {done.skipped:,} known already, {refused:,} refused"
     return "\n".join([*lines, counts + (f" ({done.import_id})" if done.import_id else "")])

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fieldpost.cli.moving import ADDRESS, Moved, fields_of, new_tag, service_of
-from fieldpost.cli.output import CommandError, show
+from fieldpost.cli.output import CommandError, printable, show
 from fieldpost.cli.page_forms import PageForm, forms_of
 from fieldpost.cli.pages import fetch_page, read_page
 from fieldpost.cli.session import open_session
@@ -116,8 +116,8 @@ def _text(result: dict[str, Any], address: str) -> str:
     for change in result["changes"]:
         lines += [
             f"line {change['line']}",
-            click.style(f"- {change['before']}", fg="red"),
-            click.style(f"+ {change['after']}", fg="green"),
+            click.style(f"- {printable(change['before'])}", fg="red"),
+            click.style(f"+ {printable(change['after'])}", fg="green"),
         ]
     return "\n".join(
         [*lines, *(f"Not carried over: {one['name']}. {one['reason']}" for one in result["notCarriedOver"])]

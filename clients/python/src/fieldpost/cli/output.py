@@ -34,7 +34,7 @@ def show(document: Any, text: Callable[[], str]) -> None:
 def show_error(error: Error) -> None:
     """Print an error as the last line of standard error."""
     if is_for_people():
-        click.echo(click.style("Error: ", fg="red", bold=True) + sentence(error), err=True)
+        click.echo(click.style("Error: ", fg="red", bold=True) + printable(sentence(error)), err=True)
     else:
         click.echo(json.dumps({"error": {"code": error.code, "message": sentence(error)}}), err=True)
 
@@ -45,9 +45,14 @@ def sentence(error: Error) -> str:
     return "; ".join(one["message"] for one in details) or error.message
 
 
+def printable(text: str) -> str:
+    """Return a text of strangers without what a terminal would obey."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
 def table(rows: Iterable[Sequence[object]], heads: Sequence[str]) -> str:
     """Return rows in columns, below their heads."""
-    lines = [[str(head) for head in heads], *([str(cell) for cell in row] for row in rows)]
+    lines = [[str(head) for head in heads], *([printable(str(cell)) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
     joined = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join([click.style(joined[0], bold=True), *joined[1:]])
