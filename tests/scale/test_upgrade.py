@@ -20,8 +20,8 @@ from tests.services.environment import POSTGRESQL, service_environment
 from tests.services.postgresql import create_database, drop_database
 from tests.services.processes import ROOT
 from tests.services.waiting import eventually
+from tests.support.migrations.releases import Release, check_out, copy_of_this_tree, last_release
 from tests.support.migrations.rules import STANDSTILLS
-from tests.support.releases import Release, check_out, copy_of_this_tree, last_release
 
 NAME = "upgraded"
 THREADS = 2

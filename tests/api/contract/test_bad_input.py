@@ -10,9 +10,9 @@ import pytest
 
 from tests.services.client import Answer, Client
 from tests.support.replies import REQUEST_ID, failure
-from tests.support.stored_rows import stored_rows
 from tests.support.submitting import chunked
 from tests.support.tables.body_endpoints import BodyEndpoint, every_endpoint
+from tests.support.tables.stored_rows import stored_rows
 from tests.support.tenants import Tenant, make_tenant
 
 pytestmark = pytest.mark.on_sqlite  # refused before anything is looked up

@@ -9,9 +9,9 @@ import pytest
 from config.base.ids import Prefix
 from tests.services.client import Client
 from tests.support.replies import UNAUTHORIZED, invalid, invalid_id, unknown_id
-from tests.support.stored_rows import stored_rows
 from tests.support.tables.body_endpoints import ENDPOINTS, BodyEndpoint, submission_path, webhook_path
 from tests.support.tables.databases import first_on_both
+from tests.support.tables.stored_rows import stored_rows
 from tests.support.tenants import make_tenant
 
 JSON = {"Content-Type": "application/json"}

@@ -13,7 +13,7 @@ from tests.checks.sources import ROOT, files
 from tests.checks.words import STYLE, entries, findings
 from tests.services.processes import free_port
 from tests.suites import SUITES
-from tests.support.releases import git, last_release
+from tests.support.migrations.releases import git, last_release
 
 FEW = 20
 PRINTED = f"from tests.services.processes import free_port; print(*(free_port() for _ in range({FEW})))"

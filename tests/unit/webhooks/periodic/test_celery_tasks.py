@@ -180,6 +180,7 @@ def test_clean_up__called_as_a_task__runs_every_purge(monkeypatch: pytest.Monkey
         "encrypt_plain_secrets",
         "purge_invitations",
         "purge_answers",
+        "purge_device_logins",
         "purge_reports",
         "purge_questions",
         "finish_all_erasing",
