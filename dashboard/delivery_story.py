@@ -39,6 +39,7 @@ WHY_NOT = {
         "The organization has mailed the address 3 times in the last 24 hours."
     ),
     REFUSAL.FORM: gettext_lazy("This form has sent 20 such mails in the last hour."),
+    REFUSAL.TEST: gettext_lazy("It is a test submission: the mail is in the log, and was not sent."),
 }
 STATUS = Delivery.Status
 GOOD, BAD, WAITING, NEUTRAL = "good", "bad", "warn", "neutral"
@@ -246,6 +247,8 @@ def _state(submission: Submission, delivery: Delivery) -> tuple[str, str, str]:
             delivery.attempt_count,
         )
         return gettext("Failed"), detail % {"count": delivery.attempt_count}, BAD
+    if delivery.status == STATUS.RECORDED:
+        return gettext("Recorded"), str(WHY_NOT[REFUSAL.TEST]), NEUTRAL
     if delivery.status == STATUS.HELD:
         return gettext("Held"), _why_held(delivery.receiver), WAITING
     if delivery.status == STATUS.CANCELED:

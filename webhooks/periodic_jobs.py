@@ -13,10 +13,12 @@ from config.outage import OUTAGE
 from submissions.files.removal import remove_due
 from submissions.files.scanning.pending import scan_due
 from submissions.lifecycle.held import release_due
+from submissions.lifecycle.test_data import purge_tests
 
 JOBS: dict[str, tuple[Callable[[], object], float]] = {  # name -> what runs, and every how many seconds
     "release-held": (release_due, settings.JOBS_POLL_SECONDS),
     "remove-files": (remove_due, settings.JOBS_POLL_SECONDS),
+    "purge-tests": (purge_tests, settings.JOBS_POLL_SECONDS),
     "clean-up": (clean_up, 3600.0),
 }
 if settings.CLAMD_URL:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.cache import cache
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_lazy
 
@@ -119,8 +119,12 @@ def replay(
     refuse_stopped(receiver)
     # Not by a join: Django would move all these conditions into a subquery, and a row that was claimed while the
     # UPDATE waited for it would be reset while it is being sent.
-    spam = Submission.objects.filter(pk=OuterRef("submission_id"), spam=True)
-    matching = receiver.deliveries.filter(~Exists(spam), submission__isnull=False, status__in=statuses).not_leased()
+    unfit = Q(spam=True)
+    if receiver.mode != Receiver.Mode.BOTH:
+        tests = Q(counted_as=Submission.CountedAs.TEST)
+        unfit |= ~tests if receiver.mode == Receiver.Mode.TEST else tests
+    never = Submission.objects.filter(unfit, pk=OuterRef("submission_id"))
+    matching = receiver.deliveries.filter(~Exists(never), submission__isnull=False, status__in=statuses).not_leased()
     if since:
         matching = matching.filter(submission_id__gte=first_id_of(since))
     if until:
@@ -202,13 +206,14 @@ def _to_recipients(ended: DeliveryQuerySet, form: Form | None) -> list[DeliveryQ
     sent: dict[uuid.UUID, set[str]] = defaultdict(set)
     for form_id, target in ended.filter(**of_form).values_list("submission__form", "target").distinct():
         sent[form_id].add(target)
+    live = Submission.objects.filter(spam=False).of_mode(test=False)
     alike: dict[frozenset[str], list[uuid.UUID]] = defaultdict(list)
     for form_id, addresses in mailable(Form.objects.filter(pk__in=sent)).items():
         wanted = {address.lower() for address in addresses}
         alike[frozenset(target for target in sent[form_id] if target.lower() in wanted)].append(form_id)
     return [
         ended.filter(
-            Exists(Submission.objects.filter(pk=OuterRef("submission_id"), form__in=forms, spam=False)),
+            Exists(live.filter(pk=OuterRef("submission_id"), form__in=forms)),
             target__in=targets,
         )
         for targets, forms in alike.items()

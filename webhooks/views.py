@@ -21,7 +21,6 @@ from keys.authentication import caller_key
 from keys.idempotency import Repeatable
 from keys.models import Permission
 from submissions.models import Submission
-from webhooks.events import secret_events
 from webhooks.log_queries import load_answers, newest_attempts
 from webhooks.models import Delivery, Receiver
 from webhooks.replays import replay_mails, retry_delivery
@@ -69,6 +68,7 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     resource = "webhooks"
     list_actions: ClassVar[tuple[str, ...]] = ("of_webhook", "of_destination")
     permission_for = dict.fromkeys((*list_actions, "retrieve", "retry", "replay_mails"), WRITE)
+    test_actions = ("retrieve",)
 
     def get_queryset(self) -> Any:
         """Return the deliveries of the receiver in the path. Raises as `find_owned` does."""
@@ -107,9 +107,11 @@ class DeliveryViewSet(Repeatable, KeyedViewSet):
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Return one delivery, each attempt with the request as it was sent. Mails about accounts are not found."""
         refuse_unknown_parameters(request.query_params, [])
-        shown = Delivery.objects.present().select_related("receiver", "message").exclude(event__in=secret_events())
+        shown = Delivery.objects.present().select_related("receiver", "message", "submission").readable()
         pk = path_id(Prefix.DELIVERY, id)
         found = find_owned(shown.filter(organization__isnull=False), pk, self.organization_id)
+        if caller_key(request).is_test and not (found.submission and found.submission.is_test):
+            raise Unauthorized
         return success(SentDeliveryRecord(found).data, "Found.")
 
     @extend_schema(request=None, responses=enveloped(DeliveryRecord))
@@ -146,7 +148,7 @@ class SubmissionDeliveryViewSet(DeliveryViewSet):
         submission = find_owned(rows, pk, self.organization_id)
         if caller_key(self.request).is_test and not submission.is_test:
             raise Unauthorized
-        return queryset.present().filter(submission=submission).exclude(event__in=secret_events())
+        return queryset.present().filter(submission=submission).readable()
 
     @extend_schema(operation_id="listSubmissionDeliveries", tags=["Deliveries"])
     def of_submission(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path

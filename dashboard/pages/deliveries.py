@@ -88,7 +88,8 @@ def query_of(request: MemberRequest, *names: str) -> str:
 def deliveries(request: MemberRequest) -> HttpResponse:
     organization = request.member.organization
     filters = DeliveriesFilterForm(request.GET, seen=request.member.forms)
-    log = filters.parts(Delivery.objects.filter(organization=organization))
+    tests = Submission.objects.filter(organization=organization).of_mode(test=True)
+    log = filters.parts(Delivery.objects.filter(organization=organization).exclude(submission__in=tests.values("pk")))
     context = {
         "filters": filters,
         "page": page_of(log, request.GET.get("page", "")),

@@ -52,6 +52,7 @@ STATES = {
     "archived": ("warn", pgettext_lazy("a state", "Archived")),
     "needs_attention": ("warn", pgettext_lazy("a state", "Needs attention")),
     "pending": ("calm", pgettext_lazy("a state", "Pending")),
+    "recorded": ("calm", pgettext_lazy("a state", "Recorded")),
     "draft": ("calm", pgettext_lazy("a state", "Draft")),
 }
 FOLDED = ("fieldpost_menu", "folded")  # a cookie that the fold button sets, so that no page is drawn twice

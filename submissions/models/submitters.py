@@ -61,6 +61,7 @@ class SubmitterMail(models.Model):
         FORM_AND_ADDRESS = "form_address", "Over the cap of a form and address"
         ORGANIZATION_AND_ADDRESS = "org_address", "Over the cap of an organization and address"
         FORM = "form", "Over the cap of a form"
+        TEST = "test", "It was recorded, for a test submission"
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
     form = models.ForeignKey(Form, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False)

@@ -48,7 +48,7 @@ from submissions.receiving.page_limits import refuse_page
 from submissions.receiving.parse_body import Post, request_meta
 from submissions.receiving.refused import FORM_BLOCKED, NOT_AVAILABLE, NOT_OPEN, note_refused
 from submissions.receiving.spam import spam_reasons
-from submissions.receiving.test_mode import asked_for
+from submissions.test_mode import asked_for, has_room_for
 
 HELD_HOURS = 10  # so many hours' requests of the plan are held at most
 
@@ -282,6 +282,8 @@ def require_files(candidate: Candidate) -> None:
         raise PayloadTooLarge
     files = check_files(form.fields, intake, arrived, form_id=form.pk)
     if files.files and files.size > candidate.owner.organization.room_for_files:
+        raise _full(candidate)
+    if files.files and candidate.owner.is_test and not has_room_for(files.size, form.organization_id):
         raise _full(candidate)
     intake.values.update(files.names)
     candidate.files = files

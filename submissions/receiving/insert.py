@@ -187,7 +187,7 @@ def _mark_held(form: Form, stored: Stored, hold: Hold, *, counted_as: str) -> No
         is_test = counted_as == Submission.CountedAs.TEST
         position = next_positions([(form.organization_id, is_test, stored.id)])[stored.id]
     row.update(held=hold.why, dispatched_at=Now(), counted_as=counted_as, position=position)
-    if not _is_shown(hold) and counted_as != Submission.CountedAs.TEST:
+    if not _is_shown(hold):
         ask_submitters(row)
 
 

@@ -68,8 +68,8 @@ class Channel(ABC, Generic[Rendered]):
         """
         Return PENDING if the delivery may be sent now, else the status that it gets instead.
 
-        Of a new delivery only its target and receiver, its event, and whether its submission is spam may count:
-        dispatch asks once for all that are equal in these.
+        Of a new delivery only its target and receiver, its event, and whether its submission is spam or a test may
+        count: dispatch asks once for all that are equal in these.
         """
         if delivery.submission is not None and delivery.submission.spam:
             return Delivery.Status.CANCELED  # marked after dispatch; "not spam" makes it pending again
@@ -92,13 +92,15 @@ class Channel(ABC, Generic[Rendered]):
 
 class ReceiverChannel(Channel[Rendered]):
     def gate(self, delivery: Delivery) -> Delivery.Status:
-        """Return what its receiver's status needs, too."""
+        """Return what its receiver's status and mode need, too."""
         status = super().gate(delivery)
+        if delivery.submission is not None and not receiver_of(delivery).takes(delivery.submission):
+            return Delivery.Status.CANCELED
         return status_for(delivery) if status == Delivery.Status.PENDING else status
 
 
 def serving(rows: Sequence[Submission], receivers: Iterable[Receiver]) -> dict[uuid.UUID, list[Receiver]]:
-    """Return those of each submission's form, then of all forms, that existed when it was accepted or released."""
+    """Return those of its form, then of all forms, that existed when it was accepted or released, and take its mode."""
     by_form: dict[uuid.UUID, list[Receiver]] = defaultdict(list)
     for receiver in receivers:
         by_form[receiver.form_id or receiver.organization_id].append(receiver)
@@ -106,7 +108,7 @@ def serving(rows: Sequence[Submission], receivers: Iterable[Receiver]) -> dict[u
         row.pk: [
             each
             for each in by_form[row.form_id] + by_form[row.organization_id]
-            if each.created_at <= (row.released_at or row.created_at)
+            if each.created_at <= (row.released_at or row.created_at) and each.takes(row)
         ]
         for row in rows
     }

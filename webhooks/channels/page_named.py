@@ -34,16 +34,17 @@ class NamedWebhooks:
     def __init__(self, rows: Iterable[Submission]) -> None:
         naming = {row.form_id for row in rows if row.controls.get(CONTROL)}
         list(Form.objects.filter(pk__in=naming).order_by("pk").select_for_update(no_key=True).values_list("pk"))
-        self._known: dict[tuple[object, str], list[Receiver]] = {}
+        self._known: dict[tuple[object, str, bool], list[Receiver]] = {}
 
     def of(self, row: Submission) -> list[Receiver]:
-        """Return the webhooks that a submission names: none, registered ones, or a pending one."""
+        """Return the webhooks that a submission names: none, registered ones, or a pending one, but for a test."""
         form, url = row.form, row.controls.get(CONTROL, "")
         if not canonical_host(url):  # the address of the host is checked on activation and at the socket
             return []
-        if (form.pk, url) not in self._known:
-            self._known[form.pk, url] = _registered(form, url) or _pending(form, url)
-        return self._known[form.pk, url]
+        named = form.pk, url, row.is_test
+        if named not in self._known:
+            self._known[named] = _registered(form, url) or ([] if row.is_test else _pending(form, url))
+        return [webhook for webhook in self._known[named] if webhook.takes(row)]
 
 
 def _registered(form: Form, url: str) -> list[Receiver]:

@@ -13,7 +13,7 @@ from config.base.times import now
 from config.secrets.encryption import SealedTextField
 from keys.models import Organization, User
 from submissions.models import Submission
-from webhooks.events import label_of
+from webhooks.events import label_of, secret_events
 from webhooks.models.receivers import WEBHOOK, Receiver
 
 UNTIL_RESUMED = dt.datetime(9999, 1, 1, tzinfo=dt.UTC)  # next attempt of a suspended organization's deliveries
@@ -91,6 +91,10 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         """Leave out those of a receiver that is being deleted."""
         return self.filter(receiver__deleted_at=None)
 
+    def readable(self) -> "DeliveryQuerySet":
+        """Leave out mails with a code or a link that is a key; those of tests are nobody's."""
+        return self.exclude(~models.Q(submission__counted_as=Submission.CountedAs.TEST), event__in=secret_events())
+
     def not_leased(self) -> "DeliveryQuerySet":
         """Exclude deliveries that a worker is sending now."""
         return self.filter(models.Q(lease_until=None) | models.Q(lease_until__lt=Now()))
@@ -126,7 +130,8 @@ class Delivery(models.Model):
         """
         Held deliveries wait for a receiver that is pending or needs attention.
 
-        Canceled ones were spam, or their receiver was disabled.
+        Canceled ones were spam, or their receiver was disabled, or is of the other mode. Mails of test submissions are
+        recorded: they are never sent.
         """
 
         PENDING = "pending", gettext_lazy("Pending")
@@ -134,6 +139,7 @@ class Delivery(models.Model):
         DELIVERED = "delivered", gettext_lazy("Delivered")
         FAILED = "failed", gettext_lazy("Failed")
         CANCELED = "canceled", gettext_lazy("Canceled")
+        RECORDED = "recorded", gettext_lazy("Recorded")
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(

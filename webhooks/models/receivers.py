@@ -72,10 +72,18 @@ class Receiver(models.Model):
         DISABLED = "disabled", gettext_lazy("Disabled")
         NEEDS_ATTENTION = "needs_attention", pgettext_lazy("a state", "Needs attention")
 
+    class Mode(models.TextChoices):
+        """Which submissions it receives."""
+
+        LIVE = "live", gettext_lazy("Live submissions")
+        TEST = "test", gettext_lazy("Test submissions")
+        BOTH = "both", gettext_lazy("Live and test submissions")
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="receivers", db_index=False)
     form = models.ForeignKey(Form, null=True, blank=True, on_delete=models.CASCADE, related_name="receivers")
     kind = models.CharField(max_length=20, default=WEBHOOK, db_default=WEBHOOK)
+    mode = models.CharField(max_length=4, choices=Mode, default=Mode.LIVE, db_default=Mode.LIVE)
     status = models.CharField(max_length=20, choices=Status, default=Status.ACTIVE, db_default=Status.ACTIVE)
     disabled_reason = models.CharField(max_length=300, blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=now, db_default=Now())
@@ -165,6 +173,10 @@ class Receiver(models.Model):
     def subject(self) -> str:
         """Its name in the audit trail, which is English."""
         return f"{self.url} of {self.form or ALL_FORMS.lower()}" if self.is_webhook else f"{self.name} ({self.kind})"
+
+    def takes(self, submission: Submission) -> bool:
+        """Return whether it receives the submissions of this one's mode."""
+        return self.mode == self.Mode.BOTH or (self.mode == self.Mode.TEST) == submission.is_test
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of its kind, secrets too. Raises CannotDecrypt."""

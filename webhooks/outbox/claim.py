@@ -32,7 +32,6 @@ from webhooks.outbox.waiting import Waiting
 SLOTS_SECONDS = 1.0  # for which the slots of all hosts are known
 UNREAD_OF_SUBMISSION = (  # of messages to webhooks
     "data", "search_text", "controls", "meta", "spam_reasons", "held", "held_until", "released_at", "dispatched_at",
-    "counted_as",
 )  # fmt: skip
 LOCK_NOT_AVAILABLE = "55P03"  # SQLSTATE
 # Deliverers claim one after the other, so that shares hold over all hosts. A frozen deliverer loses its session after

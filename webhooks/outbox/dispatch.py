@@ -33,6 +33,7 @@ from webhooks.events import EVENTS, Event
 from webhooks.models import Delivery, Message
 from webhooks.outbox.batches import Batches
 from webhooks.outbox.insert_deliveries import insert_deliveries, insert_messages, new_delivery
+from webhooks.outbox.recorded import record_mails
 
 ROWS_A_BATCH = 200
 MISSED_SECONDS = 60.0
@@ -78,7 +79,7 @@ def _dispatch_some(waiting: QuerySet[Submission]) -> int:
 def _dispatch(rows: Sequence[Submission]) -> None:
     if not rows:
         return
-    make_deliveries([row for row in rows if not row.is_test])
+    make_deliveries(rows)
     count_rows(rows)
     spam = [row.pk for row in rows if row.spam]
     counted_as = Case(When(counted_as=TEST, then=Value(TEST)), default=Value(SPAM))
@@ -119,8 +120,6 @@ def count_rows(rows: Iterable[Submission]) -> None:
 
 def make_deliveries(rows: Sequence[Submission]) -> None:
     """Store the messages and deliveries of the events that these rows cause."""
-    if not rows:
-        return
     forms = Form.objects.in_bulk({row.form_id for row in rows})
     for row in rows:
         row.form = forms[row.form_id]
@@ -132,6 +131,7 @@ def make_deliveries(rows: Sequence[Submission]) -> None:
             deliveries += _deliveries_of(event, causing, moment)
     # A submission that was marked as not spam may have its deliveries already.
     insert_deliveries(deliveries, moment)
+    record_mails([row for row in rows if row.is_test])
     want_mails([row for row in rows if _is_answered(row)], SubmitterMail.Kind.REPLY)
     _resume_canceled([row for row in rows if row.released_at and not row.spam])
 
@@ -149,12 +149,12 @@ def _deliveries_of(event: Event, rows: Sequence[Submission], moment: dt.datetime
             if targets and channel.uses_body:
                 with_body.add(pk)
     messages = _messages_of(event, [row for row in rows if wanted[row.pk]], with_body, moment)
-    statuses: dict[tuple[str, str, bool], str] = {}
+    statuses: dict[tuple[str, str, bool, bool], str] = {}
     deliveries = []
     for row in rows:
         for target in wanted[row.pk]:
             # A channel's gate asks no more of a new delivery than these: one answer for each, not for each row.
-            key = (target.channel, target.name, row.spam)
+            key = (target.channel, target.name, row.spam, row.is_test)
             if key not in statuses:
                 statuses[key] = _first_status(row, messages[row.pk], target)
             deliveries.append(new_delivery(row, messages[row.pk].pk, event.name, target, statuses[key]))

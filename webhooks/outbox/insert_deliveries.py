@@ -19,11 +19,11 @@ from webhooks.enqueue import Target
 from webhooks.models import Delivery, Message
 
 CHARACTERS_A_STATEMENT = 4 * 1024 * 1024  # of bodies, and one more body, which can have 1 MiB
-_PENDING, _CANCELED = Delivery.Status.PENDING, Delivery.Status.CANCELED
+_PENDING, _CANCELED, _RECORDED = Delivery.Status.PENDING, Delivery.Status.CANCELED, Delivery.Status.RECORDED
 # The columns that follow from status and time.
 _TIMES = {  # {status}: of the row, {time}: a parameter
     "next_attempt_at": f"CASE WHEN {{status}} = '{_PENDING}' THEN {{time}} END",
-    "finished_at": f"CASE WHEN {{status}} = '{_CANCELED}' THEN {{time}} END",
+    "finished_at": f"CASE WHEN {{status}} IN ('{_CANCELED}', '{_RECORDED}') THEN {{time}} END",
     "created_at": "{time}",
 }
 
@@ -46,7 +46,7 @@ def new_delivery(row: Submission, message_id: uuid.UUID, event: str, target: Tar
 
 def insert_deliveries(deliveries: Sequence[Mapping[str, Any]], moment: dt.datetime) -> None:
     """
-    Insert new deliveries: pending ones are due at `moment`, canceled ones ended then.
+    Insert new deliveries: pending ones are due at `moment`, canceled and recorded ones ended then.
 
     Skips those that are there already. Runs in the caller's transaction.
     """

@@ -173,7 +173,7 @@ def _count(after: Sequence[_After]) -> None:
     moves = new_moves()
     for each in after:
         before, submission = each.delivery.counted_as, each.delivery.submission
-        if submission is not None and each.counted_as != before:
+        if submission is not None and not submission.is_test and each.counted_as != before:
             change = {each.counted_as: 1} | ({before: -1} if before else {})
             moves[key_of(submission.form_id, submission.created_at)].update(change)
     apply_moves(moves)

@@ -41,7 +41,7 @@ DISABLED_BY_HAND = gettext_noop("Disabled by hand.")
 def recorded(receiver: Receiver) -> dict[str, Any]:
     """Return what the audit trail records: of a config only that it is another one, and of the secrets nothing."""
     names = ("url", "events") if receiver.is_webhook else ("name", "config")
-    return values_of(receiver, *names, "status", "form_id")
+    return values_of(receiver, *names, "mode", "status", "form_id")
 
 
 def check_form(form: Form | None) -> None:
@@ -78,6 +78,20 @@ def move(receiver: Receiver, status: str) -> None:
             disable(receiver, DISABLED_BY_HAND)
         else:
             activate(receiver)
+
+
+def change_mode(receiver: Receiver, mode: str) -> None:
+    """Give a locked receiver another mode. Deliveries of the other mode that wait are canceled."""
+    if mode == receiver.mode:
+        return
+    receiver.mode = mode
+    receiver.save(update_fields=["mode"])
+    if mode != Receiver.Mode.BOTH:
+        others = Submission.objects.of_mode(test=mode == Receiver.Mode.LIVE).filter(pk=OuterRef("submission_id"))
+        waiting = receiver.deliveries.filter(status__in=[Delivery.Status.PENDING, Delivery.Status.HELD])
+        waiting.filter(Exists(others), lease_token=None).update(
+            status=Delivery.Status.CANCELED, next_attempt_at=None, finished_at=Now()
+        )
 
 
 def disable_receiver(receiver: Receiver) -> dict[str, str]:

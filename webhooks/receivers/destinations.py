@@ -17,7 +17,7 @@ from webhooks.kinds.kind import Config, Kind
 from webhooks.kinds.registry import KINDS
 from webhooks.kinds.webhook import EVERY_KIND
 from webhooks.models import Receiver
-from webhooks.receivers.actions import adding, changing, check_form, move, recorded
+from webhooks.receivers.actions import adding, change_mode, changing, check_form, move, recorded
 
 MAX_DESTINATIONS = 100  # of an organization
 
@@ -32,7 +32,15 @@ def check_new_destination(form: Form | None, kind: str, config: Any) -> Config:
     return _checked(form, kind, config)
 
 
-def add_destination(*, organization: Organization, form: Form | None, kind: str, name: str, config: Config) -> Receiver:
+def add_destination(
+    *,
+    organization: Organization,
+    form: Form | None,
+    kind: str,
+    name: str,
+    config: Config,
+    mode: str = Receiver.Mode.LIVE,
+) -> Receiver:
     """
     Store a destination whose config `check_new_destination` returned.
 
@@ -44,7 +52,7 @@ def add_destination(*, organization: Organization, form: Form | None, kind: str,
             text = gettext("An organization has at most %(most)s destinations. Delete one first.")
             raise Conflict(text % {"most": MAX_DESTINATIONS})
         made = Receiver.objects.create(
-            organization=organization, form=form, kind=kind, name=name, config=dump_json(config), secret=""
+            organization=organization, form=form, kind=kind, name=name, config=dump_json(config), secret="", mode=mode
         )
         record(made, "created", {}, recorded(made))
     return made
@@ -52,7 +60,7 @@ def add_destination(*, organization: Organization, form: Form | None, kind: str,
 
 def change_destination(destination: Receiver, values: dict[str, Any]) -> Receiver:
     """
-    Change `name`, `config` (as a whole) or `status`.
+    Change `name`, `config` (as a whole), `mode` or `status`.
 
     Raises what `check_new_destination` raises about a config, NotFound if it was deleted meanwhile.
 
@@ -65,6 +73,7 @@ def change_destination(destination: Receiver, values: dict[str, Any]) -> Receive
         if config is not None:
             found.config, found.quiet_until = dump_json(config), None  # it was another receiver's wish
         found.save(update_fields=["name", "config", "quiet_until"])
+        change_mode(found, values.get("mode", found.mode))
         is_corrected = config is not None and found.status == NEEDS_ATTENTION
         move(found, values.get("status", ACTIVE if is_corrected else found.status))
     return found

@@ -17,7 +17,7 @@ from webhooks.channels.receiver_status import ACTIVE, PENDING, record
 from webhooks.enqueue import host_of
 from webhooks.kinds.addresses import check_address
 from webhooks.models import Delivery, Receiver, ReceiverQuerySet
-from webhooks.receivers.actions import adding, changing, check_form, move, recorded
+from webhooks.receivers.actions import adding, change_mode, changing, check_form, move, recorded
 from webhooks.signing import new_secret
 from webhooks.transport.address_guard import canonical_host
 
@@ -26,7 +26,14 @@ MAX_OF_HOST = 5  # of an organization on Free: a host that never agreed gets few
 ROTATION_GRACE = dt.timedelta(hours=24)  # both secrets sign until then
 
 
-def register_webhook(*, organization: Organization, form: Form | None, url: str, events: list[str]) -> Receiver:
+def register_webhook(
+    *,
+    organization: Organization,
+    form: Form | None,
+    url: str,
+    events: list[str],
+    mode: str = Receiver.Mode.LIVE,
+) -> Receiver:
     """
     Attach an endpoint to a form, or to all forms of an organization.
 
@@ -37,7 +44,7 @@ def register_webhook(*, organization: Organization, form: Form | None, url: str,
     check_address(url, "url")
     try:
         with adding(form):
-            made = Receiver.objects.create(organization=organization, form=form, url=url, events=events)
+            made = Receiver.objects.create(organization=organization, form=form, url=url, events=events, mode=mode)
             _wait_for_others(made)
             _refuse_same_url(made)
             _refuse_too_many(made)
@@ -118,7 +125,11 @@ def _webhooks_beside(webhook: Receiver) -> ReceiverQuerySet:
 
 
 def change_webhook(webhook: Receiver, values: dict[str, Any]) -> Receiver:
-    """Change `url`, `events` or `status`. Raises what `register_webhook` raises; NotFound for one that was deleted."""
+    """
+    Change `url`, `events`, `mode` or `status`.
+
+    Raises what `register_webhook` raises; NotFound for one that was deleted.
+    """
     if "url" in values:
         check_address(values["url"], "url")
     elif values.get("status") == ACTIVE and webhook.status != ACTIVE:
@@ -131,6 +142,7 @@ def change_webhook(webhook: Receiver, values: dict[str, Any]) -> Receiver:
             for name in values.keys() & {"url", "events"}:
                 setattr(found, name, values[name])
             found.save(update_fields=["url", "events"])
+            change_mode(found, values.get("mode", found.mode))
             unsent = found.deliveries.filter(status__in=[Delivery.Status.PENDING, Delivery.Status.HELD])
             unsent.exclude(host=host_of(found.url)).update(host=host_of(found.url))
             move(found, values.get("status", found.status))

@@ -15,10 +15,12 @@ from webhooks.kinds.registry import KINDS
 from webhooks.models import DESTINATION_STATUSES, MAX_URL, WEBHOOK_STATUSES, Receiver
 from webhooks.receivers.destinations import config_of
 
+MODE = "Whether it receives live submissions, test submissions, or both."
 CONFIG = {"type": "object", "additionalProperties": True}
 TEXTS = {
     "id": "Its id.",
     "formId": "The form whose submissions it receives; null: all forms, later ones too.",
+    "mode": MODE,
     "createdAt": "When it was created.",
 }
 
@@ -27,12 +29,13 @@ class ReceiverRecord(serializers.ModelSerializer[Receiver]):
     """The members that both records have."""
 
     formId = PublicIdField(Prefix.FORM, source="form_id", allow_null=True)
+    mode = serializers.ChoiceField(Receiver.Mode.choices)
     disabledReason = serializers.SerializerMethodField()
     createdAt = TimeField(source="created_at")
 
     class Meta:
         model = Receiver
-        fields: tuple[str, ...] = ("formId", "disabledReason", "createdAt")
+        fields: tuple[str, ...] = ("formId", "mode", "disabledReason", "createdAt")
 
     def get_disabledReason(self, receiver: Receiver) -> str | None:
         """Return why nothing is sent; None while it is active or pending."""
@@ -61,7 +64,9 @@ class WebhookRecord(ReceiverRecord):
     status = serializers.ChoiceField(WEBHOOK_STATUSES)
 
     class Meta(ReceiverRecord.Meta):
-        fields: tuple[str, ...] = ("id", "formId", "url", "events", "status", "disabledReason", "createdAt")
+        fields: tuple[str, ...] = (
+            "id", "formId", "url", "events", "mode", "status", "disabledReason", "createdAt",
+        )  # fmt: skip
 
 
 class WebhookRecordWithSecret(WebhookRecord):
@@ -96,10 +101,12 @@ class NewWebhook(StrictSerializer):
         "formId": "The form whose submissions it receives; null: all forms, later ones too.",
         "url": "The endpoint: an https URL, without user name and password.",
         "events": "The events to send.",
+        "mode": MODE,
     }
     formId = IdField(Prefix.FORM, source="form_id", allow_null=True)
     url = TextField(trim_whitespace=False, max_length=MAX_URL)
     events = EventsField()
+    mode = serializers.ChoiceField(Receiver.Mode.choices, default=Receiver.Mode.LIVE)
 
 
 @ruled(properties={"url": {"format": "uri"}})
@@ -109,10 +116,12 @@ class WebhookChanges(StrictSerializer):
     texts = {
         "url": "The endpoint: an https URL, without user name and password.",
         "events": "The events to send.",
+        "mode": MODE,
         "status": "`active` also sends the submissions that came while it was pending.",
     }
     url = TextField(trim_whitespace=False, max_length=MAX_URL, required=False)
     events = EventsField(required=False)
+    mode = serializers.ChoiceField(Receiver.Mode.choices, required=False)
     status = serializers.ChoiceField([Receiver.Status.ACTIVE, Receiver.Status.DISABLED], required=False)
 
 
@@ -146,7 +155,7 @@ class DestinationRecord(ReceiverRecord):
 
     class Meta(ReceiverRecord.Meta):
         fields: tuple[str, ...] = (
-            "id", "formId", "kind", "name", "config", "status", "disabledReason", "createdAt",
+            "id", "formId", "kind", "name", "config", "mode", "status", "disabledReason", "createdAt",
         )  # fmt: skip
 
     @extend_schema_field(CONFIG)
@@ -162,11 +171,13 @@ class NewDestination(StrictSerializer):
         "kind": "The service.",
         "name": "Its name, for people.",
         "config": "The settings of its kind.",
+        "mode": MODE,
     }
     formId = IdField(Prefix.FORM, source="form_id", allow_null=True)
     kind = serializers.ChoiceField([*KINDS])
     name = NameField()
     config = ConfigField()
+    mode = serializers.ChoiceField(Receiver.Mode.choices, default=Receiver.Mode.LIVE)
 
 
 class DestinationChanges(StrictSerializer):
@@ -175,8 +186,10 @@ class DestinationChanges(StrictSerializer):
     texts = {
         "name": "Its name, for people.",
         "config": "The settings of its kind as a whole, secrets too.",
+        "mode": MODE,
         "status": "`disabled` cancels pending and held deliveries.",
     }
     name = NameField(required=False)
     config = ConfigField(required=False)
+    mode = serializers.ChoiceField(Receiver.Mode.choices, required=False)
     status = serializers.ChoiceField([Receiver.Status.ACTIVE, Receiver.Status.DISABLED], required=False)

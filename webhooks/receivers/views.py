@@ -109,7 +109,8 @@ class WebhookViewSet(ReceiverViewSet):
         organization, form = self.place(values)
 
         def create() -> Response:
-            made = register_webhook(organization=organization, form=form, url=values["url"], events=values["events"])
+            chosen = {name: values[name] for name in ("url", "events", "mode")}
+            made = register_webhook(organization=organization, form=form, **chosen)
             message = "Webhook created. Keep its secret: it is not shown again."
             return self.show(made, message, status=201, secret=made.secret)
 
@@ -117,7 +118,7 @@ class WebhookViewSet(ReceiverViewSet):
 
     @extend_schema(request=WebhookChanges, responses=enveloped(WebhookRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Change a webhook's URL, events or status."""
+        """Change a webhook's URL, events, mode or status."""
         values = self.read(WebhookChanges)
         return self.show(change_webhook(self.find(), values), "Webhook changed.")
 
@@ -150,7 +151,7 @@ class DestinationViewSet(ReceiverViewSet):
         """Send submissions of a form, or of all forms, to a service."""
         values: dict[str, Any] = self.read(NewDestination)
         organization, form = self.place(values)
-        of = {"organization": organization, "form": form, "kind": values["kind"], "name": values["name"]}
+        of = {"organization": organization, "form": form, **{name: values[name] for name in ("kind", "name", "mode")}}
 
         def create() -> Response:
             made = add_destination(**of, config=check_new_destination(form, values["kind"], values["config"]))
@@ -160,7 +161,7 @@ class DestinationViewSet(ReceiverViewSet):
 
     @extend_schema(request=DestinationChanges, responses=enveloped(DestinationRecord))
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
-        """Change a destination's name, config or status."""
+        """Change a destination's name, config, mode or status."""
         values = self.read(DestinationChanges)
         return self.show(change_destination(self.find(), values), "Destination changed.")
 

@@ -33,6 +33,7 @@ def openapi_settings(public_url: str) -> dict[str, Any]:
             "FormRecipientStatus": "forms_app.document.bodies.RECIPIENT_STATUSES",
             "FormStatus": "forms_app.models.Form.Status",
             "HeldReason": ["quota", "confirmation", "rule"],
+            "ReceiverMode": "webhooks.models.Receiver.Mode",
             "Permission": "keys.models.Permission",
             "WebhookStatus": "webhooks.models.WEBHOOK_STATUSES",
         },

@@ -20,6 +20,7 @@ RECORD = {
     "url": URL,
     "events": EVENTS,
     "status": "active",
+    "mode": "live",
     "disabledReason": None,
     "createdAt": TIME,
 }

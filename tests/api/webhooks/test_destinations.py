@@ -32,7 +32,7 @@ def http_config(receiver: Receiver, **values: Any) -> dict[str, Any]:
 
 def record(kind: str, config: dict[str, Any], **values: Any) -> dict[str, Any]:
     start = {"id": an_id("dst"), "formId": None, "kind": kind, "name": "Team", "config": config, "status": "active"}
-    return {**start, "disabledReason": None, "createdAt": TIME, **values}
+    return {**start, "mode": "live", "disabledReason": None, "createdAt": TIME, **values}
 
 
 def state_of(api: Client, tenant: Tenant, path: str) -> tuple[str, str | None]:

@@ -41,6 +41,7 @@ def test_named__url_nobody_registered__becomes_pending_and_is_sent_nothing(api: 
         "url": receiver.url("/named"),
         "events": EVENTS,
         "status": "pending",
+        "mode": "live",
         "disabledReason": None,
         "createdAt": TIME,
     }

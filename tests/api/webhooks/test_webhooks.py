@@ -20,7 +20,7 @@ URL = "https://hooks.invalid/fieldpost"
 def record(form_id: str | None, **values: Any) -> dict[str, Any]:
     """Return the whole record of a webhook."""
     start = {"id": an_id("whk"), "formId": form_id, "url": URL, "events": EVENTS, "status": "active"}
-    return {**start, "disabledReason": None, "createdAt": TIME, **values}
+    return {**start, "mode": "live", "disabledReason": None, "createdAt": TIME, **values}
 
 
 def page(*data: dict[str, Any]) -> dict[str, Any]:
