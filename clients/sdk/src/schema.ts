@@ -589,7 +589,7 @@ export interface paths {
         head?: never;
         /**
          * Update a webhook
-         * @description Change a webhook's URL, events or status.
+         * @description Change a webhook's URL, events, mode or status.
          */
         patch: operations["updateWebhook"];
         trace?: never;
@@ -701,7 +701,7 @@ export interface paths {
         head?: never;
         /**
          * Update a destination
-         * @description Change a destination's name, config or status.
+         * @description Change a destination's name, config, mode or status.
          */
         patch: operations["updateDestination"];
         trace?: never;
@@ -1051,6 +1051,8 @@ export interface components {
             config: {
                 [key: string]: unknown;
             };
+            /** @description Whether it receives live submissions, test submissions, or both. */
+            mode: components["schemas"]["ReceiverMode"];
             /** @description `needs_attention`: the service refused us, and its deliveries are held. */
             status: components["schemas"]["DestinationStatus"];
             /** @description Why it is not active; null if it is. */
@@ -1072,6 +1074,8 @@ export interface components {
             config?: {
                 [key: string]: unknown;
             };
+            /** @description Whether it receives live submissions, test submissions, or both. */
+            mode?: components["schemas"]["ReceiverMode"];
             /**
              * @description `disabled` cancels pending and held deliveries.
              * @enum {string}
@@ -1520,6 +1524,8 @@ export interface components {
             config: {
                 [key: string]: unknown;
             };
+            /** @description Whether it receives live submissions, test submissions, or both. Default: `live`. */
+            mode?: components["schemas"]["ReceiverMode"];
         };
         /** @description A form to create. A form without fields accepts any values. */
         NewForm: {
@@ -1743,6 +1749,8 @@ export interface components {
             url: string;
             /** @description The events to send. */
             events: components["schemas"]["EventType"][];
+            /** @description Whether it receives live submissions, test submissions, or both. Default: `live`. */
+            mode?: components["schemas"]["ReceiverMode"];
         };
         /** @description The organization of an access key. */
         Organization: {
@@ -2016,6 +2024,8 @@ export interface components {
             url: string;
             /** @description The events that are sent. */
             events: components["schemas"]["EventType"][];
+            /** @description Whether it receives live submissions, test submissions, or both. */
+            mode: components["schemas"]["ReceiverMode"];
             /** @description `pending` until an owner activates an endpoint that a page named. */
             status: components["schemas"]["WebhookStatus"];
             /** @description Why it is disabled; null if it is not. */
@@ -2036,6 +2046,8 @@ export interface components {
             url?: string;
             /** @description The events to send. */
             events?: components["schemas"]["EventType"][];
+            /** @description Whether it receives live submissions, test submissions, or both. */
+            mode?: components["schemas"]["ReceiverMode"];
             /**
              * @description `active` also sends the submissions that came while it was pending.
              * @enum {string}
@@ -2069,6 +2081,8 @@ export interface components {
             url: string;
             /** @description The events that are sent. */
             events: components["schemas"]["EventType"][];
+            /** @description Whether it receives live submissions, test submissions, or both. */
+            mode: components["schemas"]["ReceiverMode"];
             /** @description `pending` until an owner activates an endpoint that a page named. */
             status: components["schemas"]["WebhookStatus"];
             /** @description Why it is disabled; null if it is not. */
@@ -2169,7 +2183,7 @@ export interface components {
         /** @enum {string} */
         AccessKeyMode: "live" | "test";
         /** @enum {string} */
-        DeliveryStatus: "pending" | "held" | "delivered" | "failed" | "canceled";
+        DeliveryStatus: "pending" | "held" | "delivered" | "failed" | "canceled" | "recorded";
         /** @enum {string} */
         WebhookStatus: "active" | "pending" | "disabled";
         /** @enum {string} */
@@ -2188,6 +2202,8 @@ export interface components {
         Permission: "forms:read" | "forms:write" | "submissions:read" | "submissions:export" | "webhooks:write" | "analytics:read";
         /** @enum {string} */
         DestinationKind: "slack" | "discord" | "teams" | "telegram" | "mattermost" | "ntfy" | "http" | "google_sheets";
+        /** @enum {string} */
+        ReceiverMode: "live" | "test" | "both";
         /** @enum {string} */
         FormStatus: "draft" | "published" | "archived";
         /** @enum {string} */
