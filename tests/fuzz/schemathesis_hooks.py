@@ -23,7 +23,8 @@ from config.base.text import clean_name
 OWN_KEY = os.environ["FUZZING_KEY"]
 IDS: dict[str, list[str]] = json.loads(os.environ["FUZZING_IDS"])  # by prefix, such as `frm`
 FILE_FIELD = "cv"  # of the form that takes files
-MAY_BE_NULL = {"submissions": "sub", "webhooks": "whk"}  # `submissionId` and `webhookId` of a delivery
+# `submissionId` and `webhookId` of a delivery, `importId` of a dry run.
+MAY_BE_NULL = {"submissions": "sub", "webhooks": "whk", "imports": "imp"}
 LONG = 1_000  # characters
 numbers = itertools.count()
 send = HTTPAdapter.send
@@ -68,10 +69,11 @@ def before_load_schema(_context: schemathesis.HookContext, raw_schema: dict[str,
 @schemathesis.hook
 def before_call(_context: schemathesis.HookContext, case: Case[Any], _kwargs: dict[str, Any]) -> None:
     """Replace a call that would revoke the key of all cases, and an id that was null in the answer before."""
-    drawn, segment = (case.path_parameters or {}).get("id", ""), case.operation.path.split("/")[2]
+    drawn = (case.path_parameters or {}).get("id", "")
+    segment = case.operation.path.partition("/{")[0].rpartition("/")[2]
     if drawn == OWN_KEY:
         case.path_parameters["id"] = IDS["key"][0]
-    if drawn in (None, "None") and segment in MAY_BE_NULL:  # of a test event, or of a mail
+    if drawn in (None, "None") and segment in MAY_BE_NULL:  # of a test event, of a mail, of a dry run
         case.path_parameters["id"] = IDS[MAY_BE_NULL[segment]][0]
     if case.meta is not None and case.meta.generation.mode.is_positive and isinstance(case.body, dict):
         name_anew(case.body)

@@ -37,7 +37,7 @@ NOWHERE = "http://127.0.0.1:9/hook"  # nothing listens there
 
 def existing_ids(api: Client, tenant: Tenant) -> dict[str, list[str]]:
     """Return ids of every kind by their prefix."""
-    ids: dict[str, list[str]] = {"frm": [], "sub": [], "whk": [], "dst": [], "dlv": [], "key": []}
+    ids: dict[str, list[str]] = {"frm": [], "sub": [], "whk": [], "dst": [], "dlv": [], "key": [], "imp": []}
     for form in (tenant.default_form_id, tenant.form(), tenant.form()):
         hook = {"formId": form, "url": NOWHERE, "events": ["submission.created"]}
         webhook = api.post("/api/webhooks", tenant.key, json=hook).json()["data"]["id"]
@@ -50,6 +50,9 @@ def existing_ids(api: Client, tenant: Tenant) -> dict[str, list[str]]:
         }
         for prefix, answer in answers.items():
             ids[prefix].append(answer.json()["data"]["id"])
+        rows = {"source": "elsewhere", "rows": [{"createdAt": "2024-01-31T09:30:00Z", "data": {"name": "Ada"}}]}
+        imported = api.post(f"/api/submissions/import?formId={form}", tenant.key, json=rows)
+        ids["imp"].append(imported.json()["data"]["importId"])
         ids["frm"].append(form)
         ids["whk"].append(webhook)
     ids["files"] = [tenant.form(fields=[file_field(FILE_FIELD)])]

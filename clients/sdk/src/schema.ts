@@ -2595,7 +2595,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the submission. */
+                /** @description The id of the import. */
                 id: string;
             };
             cookie?: never;

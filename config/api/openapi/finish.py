@@ -28,6 +28,7 @@ OPTIONAL_BODIES = ("replayDeliveries", "replayDestinationDeliveries")
 PATH_PREFIXES = {
     "forms": Prefix.FORM,
     "submissions": Prefix.SUBMISSION,
+    "imports": Prefix.IMPORT,
     "keys": Prefix.ACCESS_KEY,
     "webhooks": Prefix.WEBHOOK,
     "destinations": Prefix.DESTINATION,
@@ -113,8 +114,9 @@ def _finish_parameter(path: str, parameter: Schema) -> None:
         parameter["schema"] = {"type": "string", "pattern": "^[a-z0-9-]{1,64}$"}
         parameter["description"] = f"The key of the {resource_of(path).one}."
     elif parameter["in"] == "path":
-        parameter["schema"] = id_schema(PATH_PREFIXES[path.split("/")[2]])
-        parameter["description"] = f"The id of the {resource_of(path).one}."
+        kind = path.partition("/{")[0].rpartition("/")[2]
+        parameter["schema"] = id_schema(PATH_PREFIXES[kind])
+        parameter["description"] = f"The id of the {'import' if kind == 'imports' else resource_of(path).one}."
     elif name == "formId" and "pattern" not in parameter["schema"]:
         parameter["schema"] = id_schema(Prefix.FORM)
     _describe_choices(parameter)
