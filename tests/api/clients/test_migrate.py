@@ -43,6 +43,7 @@ NETLIFY = """<form name="jobs" data-netlify="true" netlify-honeypot="bot-field" 
 </form>"""
 WEB3FORMS = """<form action="https://api.web3forms.com/submit" method="POST">
 <input type="hidden" name="access_key" value="a-b-c"><input type="hidden" name="from_name" value="Shop">
+<label>Company <input name="company"></label>
 <input type="text" name="firstName" required><input type="tel" name="phone" aria-label="Phone number">
 <input type="hidden" name="utm" value="1"><input type="password" name="pin"><input type="checkbox" name="botcheck">
 <div class="x h-captcha"></div></form>"""
@@ -143,6 +144,7 @@ def test_migrate__netlify__has_each_kind_of_input(service: Application, tmp_path
         (
             WEB3FORMS,
             [
+                field("company", "Company"),
                 field("firstName", "First name", required=True),
                 field("phone", "Phone number", "Phone"),
                 field("utm", "Utm", "Hidden"),

@@ -62,7 +62,7 @@ def forms_of(text: str) -> list[PageForm]:
     reader = _read(text)
     for form in reader.forms:
         for one in form.inputs:
-            one.label = one.label or reader.labels.get(one.attributes.get("id", ""), "")
+            one.label = one.label or reader.labels.get(one.attributes.get("id"), "")
     return [form for form in reader.forms if any(one.name for one in form.inputs)]
 
 
@@ -70,7 +70,7 @@ class _Reader(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
         self.forms: list[PageForm] = []
-        self.labels: dict[str, str] = {}
+        self.labels: dict[str | None, str] = {}  # by the id of their input
         self.scripts: list[Attributes] = []
         self.policies: list[str] = []
         self._starts = [0]
@@ -142,7 +142,8 @@ class _Reader(HTMLParser):
         elif tag == "legend":
             self._legend = text
         elif tag == "label":
-            self.labels.setdefault(attributes.get("for", ""), text)
+            if "for" in attributes:
+                self.labels.setdefault(attributes["for"], text)
             for one in inside:
                 one.label = one.label or text
         elif self._form and self._form.inputs:
