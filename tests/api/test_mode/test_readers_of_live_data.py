@@ -24,6 +24,7 @@ Read = Callable[[Client, Tenant], object]
 _CHANGING = re.compile(
     r'[0-9,]+ of 100,000|csrfmiddlewaretoken" value="[^"]*"|data-token="[^"]*"|nonce="[^"]*"|<time[^>]*>[^<]*</time>'
     r'|token=[^"&]*|hx-headers=\'[^\']*\'|data-live[a-z-]*="[^"]*"|sub_[0-9a-z]{10}0{9}[0-9a-z]*'
+    r'|data-after="[^"]*"|progress/[^"?]*|name="run" value="[^"]*"'
 )
 
 
