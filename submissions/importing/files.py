@@ -6,15 +6,17 @@ A file is read through once before its first row is imported, so that a broken o
 
 import csv
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from django.utils.translation import gettext
 
 from config.api.errors import InvalidJson
-from config.api.parsing import parse_object
+from config.api.parsing import NumberText, parse_object
+from config.base.text import clean_text
 
 MAX_RECORD = 2 * 1024 * 1024  # characters
 MAX_COLUMNS = 5_000
@@ -22,6 +24,8 @@ ENCODINGS = ("utf-8-sig", "cp1252", "latin-1")  # as exports have them; the last
 SEPARATORS = ",;\t|"
 PART = 64 * 1024  # characters
 FORMATS = ("csv", "json", "ndjson")
+_BETWEEN = re.compile(r"[, \t\r\n]*")
+_PLACES = json.JSONDecoder(parse_int=str, parse_float=str)  # of objects only, so no number is too long
 
 
 class Unreadable(ValueError):
@@ -38,8 +42,11 @@ def read_records(path: Path, chosen: str = "") -> Iterator[dict[str, Any]]:
     if found not in FORMATS:
         raise Unreadable(gettext("Name the format: csv, json or ndjson."))
     read = {"csv": _csv, "json": _json, "ndjson": _ndjson}[found]
-    with path.open(encoding=_encoding_of(path), newline="") as file:
-        yield from read(file)
+    try:
+        with path.open(encoding=_encoding_of(path), newline="") as file:
+            yield from read(file)
+    except UnicodeDecodeError:  # UTF-16 that is broken behind its first bytes
+        raise Unreadable(gettext("The file is no text.")) from None
 
 
 def count_records(path: Path, chosen: str = "") -> int:
@@ -76,10 +83,9 @@ def _csv(file: IO[str]) -> Iterator[dict[str, Any]]:
                 yield _record(header, cells, began)
             began = lines.line_num + 1
     except csv.Error as error:
-        place = gettext("line %(line)s") % {"line": began}
         reason = gettext("a quotation mark is opened and not closed, or is inside a cell")
         is_quote = "end of data" in str(error) or "larger than" in str(error) or "expected after" in str(error)
-        raise Unreadable(f"{place}: {reason if is_quote else error}") from None
+        raise Unreadable(f"{_line(began)}: {reason if is_quote else error}") from None
     if header is None:
         raise Unreadable(gettext("The file is empty."))
 
@@ -112,38 +118,56 @@ def _ndjson(file: IO[str]) -> Iterator[dict[str, Any]]:
     while line := file.readline(MAX_RECORD):
         number += 1
         if line.strip():
-            yield _object(line, gettext("line %(line)s") % {"line": number})
+            yield _object(line, _line, number)
 
 
 def _json(file: IO[str]) -> Iterator[dict[str, Any]]:
     """Yield the objects of the list that a file is, or of the first list of objects in the object that it is."""
-    decoder, text, number = json.JSONDecoder(), file.read(PART).lstrip("\ufeff \t\r\n"), 0
+    text, number = file.read(PART).lstrip("\ufeff \t\r\n"), 0
     if not text.startswith("["):
         start = next((at for at, sign in enumerate(text) if sign == "[" and text[at + 1 :].lstrip()[:1] == "{"), -1)
         if start < 0:
             raise Unreadable(gettext("The file has no list of objects."))
         text = text[start:]
-    text = text[1:]
+    at = 1
     while True:
-        text = text.lstrip(", \t\r\n")
-        if text.startswith("]"):
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if text.startswith("]", at):
             return
         number += 1
-        place = gettext("object %(number)s") % {"number": number}
         try:
-            _, end = decoder.raw_decode(text)
+            _, end = _PLACES.raw_decode(text, at)
         except (json.JSONDecodeError, RecursionError):
+            text, at = text[at:], 0
             more = file.read(max(PART, len(text)))
             if not more or len(text) > MAX_RECORD:
-                raise Unreadable(f"{place}: {gettext('this is no JSON, or does not end')}") from None
+                raise Unreadable(f"{_nth(number)}: {gettext('this is no JSON, or does not end')}") from None
             text, number = text + more, number - 1
             continue
-        yield _object(text[:end], place)
-        text = text[end:]
+        yield _object(text[at:end], _nth, number)
+        at = end
 
 
-def _object(text: str, place: str) -> dict[str, Any]:
+def _line(number: int) -> str:
+    return gettext("line %(line)s") % {"line": number}
+
+
+def _nth(number: int) -> str:
+    return gettext("object %(number)s") % {"number": number}
+
+
+def _object(text: str, place: Callable[[int], str], number: int) -> dict[str, Any]:
     try:
-        return parse_object(text.encode("utf-8", "surrogatepass"), numbers_as_text=True)
+        found: dict[str, Any] = _cleaned(parse_object(text.encode("utf-8", "surrogatepass"), numbers_as_text=True))
     except (InvalidJson, UnicodeEncodeError) as error:
-        raise Unreadable(f"{place}: {error}") from None
+        raise Unreadable(f"{place(number)}: {error}") from None
+    return found
+
+
+def _cleaned(value: Any) -> Any:
+    """Return a value whose names and texts can be stored, and shown: escapes in JSON can say what no encoding can."""
+    if isinstance(value, dict):
+        return {clean_text(name): _cleaned(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(member) for member in value]
+    return clean_text(value) if isinstance(value, str) and not isinstance(value, NumberText) else value

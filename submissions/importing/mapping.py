@@ -83,7 +83,7 @@ def read_time(text: str, formats: tuple[str, ...], zone: dt.tzinfo) -> dt.dateti
         raise NoTime(gettext("This is no time: %(text)s") % {"text": clean_text(text[:LONGEST_TIME])})
     text = _GMT.sub(lambda found: f" {found[1]}{int(found[2]):02}{(found[3] or '00')[-2:]}", text)
     for form in formats:
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError, re.error):  # the last for `%d %d`
             return _in_zone(dt.datetime.strptime(text, form), zone)
     if _AMBIGUOUS.match(text):
         message = gettext("Say in which format this time is, such as %%d.%%m.%%Y %%H:%%M: %(text)s")
@@ -94,7 +94,7 @@ def read_time(text: str, formats: tuple[str, ...], zone: dt.tzinfo) -> dt.dateti
         if _EPOCH.fullmatch(text):
             return dt.datetime.fromtimestamp(int(text) / (1000 if len(text) > 11 else 1), dt.UTC)
     for form in IN_WORDS:
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             return _in_zone(dt.datetime.strptime(text, form), zone)
     raise NoTime(gettext("This is no time: %(text)s") % {"text": clean_text(text)})
 
@@ -108,7 +108,8 @@ def zone_named(name: str) -> dt.tzinfo:
 
 
 def _in_zone(moment: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    """Return the moment in UTC. Raises OverflowError: there it may lie before the year 1."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(dt.UTC)
 
 
 def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:

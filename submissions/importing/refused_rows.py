@@ -1,4 +1,4 @@
-"""Refused rows as lines of CSV: what is wrong, then the row as it came, to correct and import it."""
+"""Refused rows as lines of CSV: what is wrong, then the row as it came (once), to correct and import it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ class RefusedRows:
 
     def __init__(self, names: Sequence[str] | None = None) -> None:
         self.names = names
+        self._last = -1
         self.lines: list[str] = []
 
     def add(self, problem: Problem, record: Mapping[str, Any]) -> None:
@@ -22,7 +23,12 @@ class RefusedRows:
         if self.names is None:
             self.names = [*record]
         told = [str(problem.row + 1), problem.field, problem.code, problem.message]
-        self.lines.append(csv_line([*told, *(_cell(record.get(name)) for name in self.names)]))
+        # A row with ten problems is there once: a file of large ones would become ten times as large.
+        cells = (
+            [""] * len(self.names) if problem.row == self._last else [_cell(record.get(name)) for name in self.names]
+        )
+        self._last = problem.row
+        self.lines.append(csv_line([*told, *cells]))
 
 
 def _cell(value: Any) -> str:

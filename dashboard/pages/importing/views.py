@@ -85,6 +85,7 @@ def _values(preset: str) -> str:
 
 
 @in_organization(Role.MEMBER, of_forms=True)
+@expensive()
 def import_columns(request: MemberRequest, form_id: str, file_id: uuid.UUID) -> HttpResponse:
     """Show what the columns are with ten rows of preview, and begin the import."""
     form, file = _find(request, form_id, file_id)
@@ -124,6 +125,7 @@ def _preview(form: Form, columns: Columns, records: list[dict[str, Any]]) -> Ite
 
 @in_organization(Role.MEMBER, of_forms=True)
 @require_POST
+@expensive()
 def import_step(request: MemberRequest, form_id: str, file_id: uuid.UUID) -> HttpResponse:
     """Import the next rows, for some seconds, and show the progress."""
     return _step(request, *_find(request, form_id, file_id))

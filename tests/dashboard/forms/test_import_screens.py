@@ -151,3 +151,15 @@ def test_files__of_an_organization__are_its_newest_five(tenant: Tenant, member: 
         assert upload(member, page(tenant), f"{number}.csv", b"at,n\n2024-01-31,1\n").status == 302
     names = ImportFile.objects.filter(organization=tenant.organization).order_by("pk").values_list("name", flat=True)
     assert list(names) == [f"{number}.csv" for number in range(2, 7)]
+
+
+def test_file__of_escapes_that_no_encoding_has__is_shown_imported_and_refused(tenant: Tenant, member: Browser) -> None:
+    rows = r'[{"at": "2024-01-31", "a\u0000\ud800": "\ud800"}, {"at": "0001-01-01T00:00:00", "a": "\udfff"}]'
+    columns = upload(member, page(tenant), "rows.json", rows.encode()).headers["Location"]
+    choice = {"use__0": "time", "use__1": "none", "zone": "Asia/Tokyo", "date_format": "%d %d"}
+    assert member.send(columns, do="show", **choice).status == 200
+    assert member.get(columns).status == 200
+    choice["use__1"] = "value"
+    assert "2 of 2 rows" in text_of(member.follow(member.send(columns, do="import", **choice)))
+    assert [data for _, data, _ in stored(tenant)] == [{"a\ufffd": "\ufffd"}]
+    assert "This is no time: 0001-01-01T00:00:00" in member.get(f"{columns}/refused").text

@@ -13,6 +13,8 @@ from submissions.exporting.csv_lines import safe_cell
 from submissions.importing.files import MAX_RECORD, Unreadable, read_records
 from submissions.importing.mapping import Columns, NoTime, read_time, zone_named
 from submissions.importing.presets import PRESETS, Preset
+from submissions.importing.refused_rows import RefusedRows
+from submissions.importing.rows import Problem
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -64,10 +66,13 @@ def test_csv__quoted_cells_with_lines__stay_whole(tmp_path: Path) -> None:
         ("[[1]]", "rows.json", "object 1: The body must be one JSON object"),
         ('{"a": 1}', "rows.json", "The file has no list of objects."),
         ("[" * 100_000, "rows.json", "object 1"),
+        ('[{"a": ' + "1" * 5_000 + "}]", "rows.json", "object 1: A number has more than 4300 digits."),
+        (b"\xff\xfeA", "rows.csv", "The file is no text."),
+        (b"\xff\xfea\0\n\0\0\xd8", "rows.csv", "The file is no text."),
         ("a,b\n", "rows.xlsx", "Name the format: csv, json or ndjson."),
     ],
 )
-def test_file__broken__says_where(tmp_path: Path, content: str, name: str, says: str) -> None:
+def test_file__broken__says_where(tmp_path: Path, content: str | bytes, name: str, says: str) -> None:
     with pytest.raises(Unreadable) as error:
         read(tmp_path, content, name)
     assert str(error.value).startswith(says)
@@ -89,6 +94,13 @@ def test_json__of_any_shape__has_its_records(tmp_path: Path, content: str, name:
 def test_json__records_larger_than_a_part__are_whole(tmp_path: Path) -> None:
     records = [{"n": str(number), "text": "é" * 300_000} for number in range(5)]
     assert read(tmp_path, json.dumps(records), "rows.json") == records
+
+
+@pytest.mark.parametrize("name", ["rows.json", "rows.ndjson"])
+def test_json__escapes_that_no_encoding_has__are_cleaned(tmp_path: Path, name: str) -> None:
+    record = r'{"a\u0000b": "\ud800", "c": {"\udfff": ["\u0000", 1.50, null]}}'
+    found = read(tmp_path, f"[{record}]" if name == "rows.json" else record, name)
+    assert found == [{"ab": "\ufffd", "c": {"\ufffd": ["", "1.50", None]}}]
 
 
 @pytest.mark.parametrize(
@@ -123,11 +135,14 @@ def test_time__as_exports_write_it__is_read(
         ("yesterday", "This is no time: yesterday"),
         ("2024-02-30T00:00:00Z", "This is no time"),
         ("1" * 100, "This is no time"),
+        ("0001-01-01T00:00:00+14:00", "This is no time"),
+        ("9999-12-31T23:59:59-12:00", "This is no time"),
+        ("1 1 2024", "This is no time"),
     ],
 )
 def test_time__that_is_none_or_two__is_refused(text: str, says: str) -> None:
     with pytest.raises(NoTime) as error:
-        read_time(text, (), dt.UTC)
+        read_time(text, ("%d %d %Y", "%"), dt.UTC)
     assert str(error.value).startswith(says)
 
 
@@ -155,3 +170,12 @@ def test_columns__renamed_and_left_out__are_so() -> None:
     assert columns.row(record) == row
     with pytest.raises(NoTime, match="There is no time"):
         columns.row({"mail": "a"})
+
+
+def test_refused_rows__with_ten_problems__are_there_once() -> None:
+    refused = RefusedRows()
+    for number in range(10):
+        refused.add(Problem(0, f"data.f{number}", "too_long", "Too long."), {"a": "x" * 70_000})
+    refused.add(Problem(1, "", "invalid", "Must be an object."), {"a": "y"})
+    assert sum(map(len, refused.lines)) < 75_000
+    assert (refused.lines[0][:26], refused.lines[-1].rstrip()[-2:]) == ("1,data.f0,too_long,Too lon", ",y")

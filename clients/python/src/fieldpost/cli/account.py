@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fieldpost.cli.device_login import begin, wait
-from fieldpost.cli.output import CommandError, is_for_people, show
+from fieldpost.cli.output import CommandError, is_for_people, printable, show
 from fieldpost.cli.profiles import Profile, forget, load, profile_name, save
 from fieldpost.cli.session import Session, open_session
 from fieldpost.errors import APIError, Error
@@ -65,7 +65,7 @@ def show_session(session: Session) -> None:
     document = {"url": session.url, "profile": session.profile, "organization": me["organization"], "key": key}
     where = f"profile {session.profile}" if session.profile else "FIELDPOST_KEY"
     name = me["organization"]["name"]
-    show(document, lambda: f"{name} at {session.url}\nKey “{key['name']}” ({key['hint']}), {where}")
+    show(document, lambda: printable(f"{name} at {session.url}\nKey “{key['name']}” ({key['hint']}), {where}"))
 
 
 def _show_code(begun: dict[str, Any]) -> None:
@@ -78,7 +78,8 @@ def _show_code(begun: dict[str, Any]) -> None:
     if not is_for_people():
         click.echo(json.dumps(document))
         return
-    click.echo(f"Open {document['verificationUriComplete']}\nand confirm the code {document['userCode']}. Waiting …")
+    text = f"Open {document['verificationUriComplete']}\nand confirm the code {document['userCode']}. Waiting …"
+    click.echo(printable(text))
 
 
 def _revoke(profile: Profile) -> list[str]:

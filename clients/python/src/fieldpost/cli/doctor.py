@@ -12,7 +12,7 @@ from urllib3.exceptions import HTTPError
 
 from fieldpost.cli.content_policy import origin_of, refused_by
 from fieldpost.cli.listen import key_mode
-from fieldpost.cli.output import CommandError, show
+from fieldpost.cli.output import CommandError, printable, show
 from fieldpost.cli.page_forms import ScriptTag, forms_of, policies_of, scripts_of
 from fieldpost.cli.pages import Page, fetch_page
 from fieldpost.cli.session import Session, open_session
@@ -96,7 +96,7 @@ def _check_network(found: Examination, session: Session) -> None:
 
 def _line(check: dict[str, Any]) -> str:
     sign, colour = {True: ("✓", "green"), False: ("✗", "red"), None: ("-", None)}[check["ok"]]
-    return f"{click.style(sign, fg=colour)} {check['name']}: {check['message']}"
+    return f"{click.style(sign, fg=colour)} {check['name']}: {printable(check['message'])}"
 
 
 def _default_form(found: Examination) -> Form:

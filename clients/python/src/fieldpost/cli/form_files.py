@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,13 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import LiteralScalarString
 
 from fieldpost.cli.output import CommandError
+from fieldpost.cli.seen import write_own
 from fieldpost.transport import environment
 
 KEY = re.compile(r"[a-z0-9-]{1,64}")
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 NAMES = ("name", "email")  # by which the members of a list are known again
+MOST_VALUES = 100_000  # many times what a form can have
 WIDTH = 4096  # characters of a line: texts are not folded
 
 
@@ -41,7 +43,7 @@ def files_of(folder: Path) -> dict[str, Path]:
 def read(path: Path) -> CommentedMap:
     try:
         document = _yaml().load(path.read_text(encoding="utf-8"))
-    except (YAMLError, UnicodeDecodeError) as error:
+    except (YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise CommandError("invalid_file", f"{path} cannot be read as YAML: {_brief(error)}") from None
     if not isinstance(document, CommentedMap):
         raise CommandError("invalid_file", f"{path} is no document of a form: it has no members.")
@@ -57,12 +59,15 @@ def write(path: Path, document: CommentedMap, schema: str) -> None:
     line = f"# yaml-language-server: $schema={schema}\n"
     content = text.getvalue()
     content = re.sub(r"\A# yaml-language-server:[^\n]*\n", line, content)
-    path.write_text(content if content.startswith(line) else line + content, encoding="utf-8")
+    write_own(path, content if content.startswith(line) else line + content)
 
 
 def body_of(path: Path, document: CommentedMap, *, with_secret: bool = True) -> dict[str, Any]:
     """Return the body of a PUT. With its secret, `spam.secret` is the value of the variable that the file names."""
-    body: dict[str, Any] = _plain(path, document)
+    try:
+        body: dict[str, Any] = _plain(path, document, iter(range(MOST_VALUES)))
+    except RecursionError:  # an alias of what it is in
+        raise CommandError("invalid_file", f"{path} is nested too deep.") from None
     spam = body.get("spam")
     if not isinstance(spam, dict) or spam.get("secret") is None:
         return body
@@ -156,13 +161,15 @@ def _name(item: Any) -> Any:
     return item if isinstance(item, str) else None
 
 
-def _plain(path: Path, value: Any) -> Any:
+def _plain(path: Path, value: Any, places: Iterator[int]) -> Any:
+    if next(places, None) is None:  # a few aliases of aliases of aliases are billions
+        raise CommandError("invalid_file", f"{path} has more than {MOST_VALUES:,} values.")
     if isinstance(value, Mapping):
         if not all(isinstance(name, str) for name in value):
             raise CommandError("invalid_file", f"{path}: the name of a member is no text.")
-        return {str(name): _plain(path, member) for name, member in value.items()}
+        return {str(name): _plain(path, member, places) for name, member in value.items()}
     if isinstance(value, list):
-        return [_plain(path, member) for member in value]
+        return [_plain(path, member, places) for member in value]
     if isinstance(value, dt.date):  # a date without quotes
         return value.isoformat()
     if value is None or isinstance(value, str | bool | int | float):

@@ -1,6 +1,7 @@
 """Forms as files: `forms list`, `pull`, `plan`, `apply` and `drift`."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -51,9 +52,9 @@ def pull(keys: Sequence[str], folder: Path) -> None:
     """Write forms to their files: all of them, or those with these keys."""
     session = open_session()
     client = session.client()
-    for key in keys:
-        _check_key(key)
     chosen = list(keys) or [form["key"] for form in client.forms.list()]
+    for key in chosen:  # those of the service too: a key is the name of a file
+        _check_key(key)
     folder.mkdir(parents=True, exist_ok=True)
     seen, done = Seen(folder, session.url), []
     for key in chosen:
@@ -69,7 +70,7 @@ def pull(keys: Sequence[str], folder: Path) -> None:
 
 
 def _pull_one(client: Client, path: Path, document: dict[str, Any], schema: str) -> str:
-    if not path.exists():
+    if not os.path.lexists(path):
         write(path, new_file(document), schema)
         return "created"
     file = read(path)

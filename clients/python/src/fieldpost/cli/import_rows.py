@@ -76,7 +76,7 @@ class Columns:
             return text.replace(" ", "T", 1)
         text = GMT.sub(lambda match: f" {match[1]}{int(match[2]):02}00", text).removesuffix(" UTC")
         for form in (*self.formats, *self.preset.get("formats", ()), *WITHOUT_OFFSET):
-            with suppress(ValueError):
+            with suppress(ValueError, re.error):  # the second for `%d %d`
                 moment = dt.datetime.strptime(text, form)
                 return (moment if moment.tzinfo else moment.replace(tzinfo=self.zone)).isoformat()
         return None

@@ -10,7 +10,7 @@ import urllib3
 from urllib3.exceptions import HTTPError
 
 from fieldpost.cli.event_stream import Event, events
-from fieldpost.cli.output import CommandError, is_for_people
+from fieldpost.cli.output import CommandError, is_for_people, printable
 from fieldpost.cli.session import Session, open_session
 from fieldpost.cli.submissions import find_form
 from fieldpost.transport import Transport, base_url
@@ -100,4 +100,4 @@ def _forward(pool: urllib3.PoolManager, url: str, headers: dict[str, str], body:
 
 
 def _print(document: dict[str, Any], text: str) -> None:
-    click.echo(text if is_for_people() else json.dumps(document, ensure_ascii=False))
+    click.echo(printable(text) if is_for_people() else json.dumps(document, ensure_ascii=False))

@@ -112,7 +112,7 @@ def _rewritten(text: str, form: PageForm, was: Moved | None, address: str) -> tu
 
 
 def _text(result: dict[str, Any], address: str) -> str:
-    lines = [f"The form {result['form']['name']}: {address}"]
+    lines = [printable(f"The form {result['form']['name']}: {address}")]
     for change in result["changes"]:
         lines += [
             f"line {change['line']}",
@@ -120,5 +120,5 @@ def _text(result: dict[str, Any], address: str) -> str:
             click.style(f"+ {printable(change['after'])}", fg="green"),
         ]
     return "\n".join(
-        [*lines, *(f"Not carried over: {one['name']}. {one['reason']}" for one in result["notCarriedOver"])]
+        [*lines, *(printable(f"Not carried over: {one['name']}. {one['reason']}") for one in result["notCarriedOver"])]
     )

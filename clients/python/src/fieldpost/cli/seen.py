@@ -35,8 +35,15 @@ class Seen:
 
     def save(self) -> None:
         """Write the file, and the one that makes git ignore it."""
-        self._path.write_text(json.dumps(self._all, indent=2, sort_keys=True) + "\n")
+        write_own(self._path, json.dumps(self._all, indent=2, sort_keys=True) + "\n")
         ignored = self._path.with_name(".gitignore")
         lines = ignored.read_text().splitlines() if ignored.exists() else []
         if NAME not in lines:
-            ignored.write_text("\n".join([*lines, NAME]) + "\n")
+            write_own(ignored, "\n".join([*lines, NAME]) + "\n")
+
+
+def write_own(path: Path, text: str) -> None:
+    """Write a file of the folder. Not through a link: a repository of somebody else may have one to a file of yours."""
+    if path.is_symlink():
+        raise CommandError("invalid_file", f"{path} is a link: the command writes files of its folder only.")
+    path.write_text(text, encoding="utf-8")
