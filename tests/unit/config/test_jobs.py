@@ -28,6 +28,8 @@ django.setup()
 from config.supervision.jobs import preload, run
 from tests.faults import processes
 from tests.unit.config.test_jobs import waits
+
+pytestmark = pytest.mark.slow
 preload()
 parts = run(waits, 600)
 job = next(part[1] for part in parts if part[0])

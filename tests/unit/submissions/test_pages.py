@@ -17,7 +17,10 @@ from tests.support.rows import row
 from tests.support.tenants import Tenant, make_tenant
 from tests.unit.webhooks.dispatching import dispatch_all
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT])
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True, databases=["default", settings.SNAPSHOT]),
+]
 
 SIZE = 4
 START = dt.datetime(2026, 3, 1, 21, tzinfo=dt.UTC)  # rows are 100 minutes apart: some days are begun, some ended

@@ -35,6 +35,8 @@ from webhooks.outbox.record import record
 from webhooks.outbox.shares import Candidate, Shares
 from webhooks.transport.outcome import Outcome
 
+pytestmark = pytest.mark.slow
+
 ROWS = 200
 IN_FLIGHT_PER_WEBHOOK = 4
 SLOW = dataclasses.replace(OK, duration_ms=QUICK_MILLISECONDS)  # a quicker answer lets the limit grow

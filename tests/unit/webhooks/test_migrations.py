@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 
 from config.base.ids import suffix
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 Migrate = Callable[[str], Apps]
 NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)

@@ -27,7 +27,7 @@ from tests.support.files.rows import Sent, put_with_files
 from tests.support.rows import put_many, row
 from tests.support.tenants import Tenant, make_tenant, text_field
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 LINE_BREAKS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\u0085\u2028\u2029"}
 
 STARTS = [

@@ -28,7 +28,7 @@ from webhooks.outbox.shares import Candidate, Slots
 from webhooks.outbox.waiting import OLDEST, Waiting
 from webhooks.payloads import RenderedMail
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 ROOM = Slots(100, 100)
 A_MINUTE = dt.timedelta(minutes=1)
 MANY = 1000
