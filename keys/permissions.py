@@ -31,7 +31,8 @@ class HasAccessKeyPermission(BasePermission):
 
 def _refuse_tests(request: Request, view: Any) -> None:
     """Raise Unauthorized for a secret test key, unless the action is one of those for it. 405 follows without one."""
-    key, action = caller_key(request), getattr(view, "action", str(request.method).lower())
+    method = {"HEAD": "get"}.get(str(request.method), str(request.method).lower())
+    key, action = caller_key(request), getattr(view, "action", method)
     if key.is_test and not key.is_publishable and action not in (None, *view.test_actions):
         raise Unauthorized
 

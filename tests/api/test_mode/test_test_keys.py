@@ -129,3 +129,20 @@ def test_live_submission__with_a_test_key__is_403_and_stays(
     assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
     assert api.get(f"/api/submissions/{live}", tenant.key).json()["data"] == before
     assert api.get(f"/api/submissions/{test}", tenant.key).status == 200
+
+
+def test_bulk__idempotency_key_of_the_other_mode__answers_for_its_own_mode(tenant: Tenant, api: Client) -> None:
+    key, live = tenant.issue(*ALL_SIX, mode="test"), submit_and_get_id(api, tenant)
+    body, headers = {"ids": [live], "action": "spam"}, {"Idempotency-Key": "once"}
+    assert api.post("/api/submissions/bulk", tenant.key, json=body, headers=headers).status == 200
+
+    answer = api.post("/api/submissions/bulk", key, json=body, headers=headers)
+
+    assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
+    assert "Idempotent-Replayed" not in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/api/me", "/api/forms", "/api/submissions"])
+def test_head__with_a_test_key__is_as_get(path: str, tenant: Tenant, api: Client) -> None:
+    key = tenant.issue(*ALL_SIX, mode="test")
+    assert (api.request("HEAD", path, key).status, api.get(path, key).status) == (200, 200)
