@@ -18,6 +18,8 @@ from tests.faults import processes
 from tests.services.processes import ROOT
 from tests.services.waiting import eventually, let_pass
 
+pytestmark = pytest.mark.slow
+
 SOON = 20  # seconds
 LARGE = 3_000_000  # bytes: more than a socket holds
 # Starts a job, prints the pids of its children and of the job, and ends once its input does.
@@ -29,7 +31,6 @@ from config.supervision.jobs import preload, run
 from tests.faults import processes
 from tests.unit.config.test_jobs import waits
 
-pytestmark = pytest.mark.slow
 preload()
 parts = run(waits, 600)
 job = next(part[1] for part in parts if part[0])
