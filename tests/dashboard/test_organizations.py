@@ -44,7 +44,9 @@ def test_organization__new__is_whole_and_owned(api: Client) -> None:
     assert "<b>" not in browser.get(made.headers["Location"]).text
     assert Membership.objects.get(organization=organization).role == "owner"
     assert Form.objects.get(organization=organization).is_default
-    assert AccessKey.objects.get(organization=organization).is_publishable
+    keys = AccessKey.objects.filter(organization=organization, kind="publishable")
+    assert sorted(keys.values_list("mode", flat=True)) == ["live", "test"]
+    assert AccessKey.objects.filter(organization=organization).count() == 2
     assert AuditEvent.objects.filter(organization=organization, action="organization.created", user=owner).exists()
 
 
@@ -98,7 +100,7 @@ def test_organization__too_large_to_end_at_once__says_what_to_do(api: Client) ->
     browser = logged_in(api, person_of(tenant))
     answer = browser.send(place(tenant, "organization/end"), typed=tenant.organization.name)
     assert (answer.status, f"more than {ERASED_IN_REQUEST:,} submissions" in answer.text) == (400, True)
-    assert AccessKey.objects.filter(organization=tenant.organization, revoked_at=None).count() == 2
+    assert AccessKey.objects.filter(organization=tenant.organization, revoked_at=None).count() == 3
 
 
 def test_second_step__demanded_by_the_owner__sends_members_without_one_to_set_it_up(api: Client) -> None:

@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from fieldpost.cli.form_files import body_of, read
+from fieldpost.cli.listen import events_url
 from fieldpost.cli.main import main
 from fieldpost.cli.output import CommandError
+from fieldpost.cli.profiles import Profile, save
+from fieldpost.cli.session import open_session
 
 DOCUMENT = {"name": "Inbox", "fields": [], "spam": {}}
 COMMANDS = "\x1b]0;title\x07\x9b2J"
@@ -114,3 +117,15 @@ def test_whoami__names_at_a_terminal__cannot_command_it(
     shown = capsys.readouterr().out
     assert "title" in shown
     assert not {"\x1b", "\x07", "\x9b"} & set(shown)
+
+
+@pytest.mark.parametrize("events", ["http://events.example", "//events.example", ""])
+def test_listen__stream_without_tls__gets_no_key(events: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for name in ("FIELDPOST_KEY", "FIELDPOST_URL", "FIELDPOST_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    key = {"id": "key_1", "key": "fp_test_a"}
+    save("default", Profile("https://forms.example", events, {"name": "Ada"}, key, key))
+    with pytest.raises(CommandError, match="would show the key"):
+        events_url(open_session("test"))

@@ -39,7 +39,7 @@ def listen(forward_to: str | None, form: str | None, live: bool, print_secret: b
         query = {"mode": "listen"}
         if form:
             query["formId"] = find_form(session.client(), form)
-        found = events(Transport(_events_url(session), session.key), query)
+        found = events(Transport(events_url(session), session.key), query)
         _show(found.__next__, mode, forward_to, only_secret=print_secret)
     except KeyboardInterrupt:
         return
@@ -53,8 +53,12 @@ def key_mode(session: Session, *, is_live_fine: bool) -> str:
     return mode
 
 
-def _events_url(session: Session) -> str:
-    return session.stored.events_url if session.stored else str(session.client().me()["eventsUrl"])
+def events_url(session: Session) -> str:
+    """Return where the service streams. Raises CommandError where the key would travel without TLS, unlike before."""
+    url = session.stored.events_url if session.stored else str(session.client().me()["eventsUrl"])
+    if session.url.startswith("https:") and not url.startswith("https:"):
+        raise CommandError("not_fieldpost", f"{session.url} streams at {url}, which would show the key to the network.")
+    return url
 
 
 def _show(following: Callable[[], Event], mode: str, forward_to: str | None, *, only_secret: bool) -> None:
