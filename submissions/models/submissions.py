@@ -69,8 +69,12 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         return rows.filter(models.Q(files_size=0) | has_waited | ~models.Exists(pending))
 
     def unnumbered(self) -> "SubmissionQuerySet":
-        """Dispatched by a release that gave no positions, though readable."""
-        return self.filter(dispatched_at__isnull=False, position=None, spam=False)
+        """
+        Dispatched by a release that gave no positions, and which knew no test mode, though readable.
+
+        One that waits for its confirmation gets its position with it: readers of the list would have passed it by.
+        """
+        return self.listed().filter(dispatched_at__isnull=False, position=None, spam=False)
 
 
 class Submission(models.Model):

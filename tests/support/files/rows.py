@@ -54,9 +54,11 @@ def put_with_files(
     at: dt.datetime | None = None,
     *,
     spam: bool = False,
+    counted_as: str = "",
 ) -> Submission:
     """Store a submission with its files, as if they had been sent; `data` has their names."""
     made = row(tenant, form_id, dict(values or {}), at, spam=spam)
+    made.counted_as = counted_as
     for field in dict.fromkeys(one.field for one in files):
         made.data[field] = ", ".join(one.name for one in files if one.field == field)
     made.search_text = search_text(list(made.data.values()))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from config.base.times import now
 from submissions.counts.positions import number_missed
 from submissions.models import ReadingPosition, Submission
 from tests.support.rows import put
@@ -50,3 +51,24 @@ def test_missed__with_newer_rows_dispatched_first__come_after_these() -> None:
     number_missed(100)
 
     assert positions(tenant) == {"old": 2, "new": 1}
+
+
+@pytest.mark.parametrize("counted_as", ["held", "test"])
+def test_missed__one_that_waits_for_its_confirmation__gets_none_before_it(counted_as: str) -> None:
+    tenant = make_tenant()
+    put(tenant, tenant.default_form_id, {"n": "unconfirmed"})
+    Submission.objects.update(held="confirmation", counted_as=counted_as, dispatched_at=now())
+
+    assert number_missed(100) == 0
+
+    assert positions(tenant) == {"unconfirmed": None}
+    assert not ReadingPosition.objects.exists()
+
+
+def test_missed__a_test__is_not_numbered_among_live_ones() -> None:
+    tenant = make_tenant()
+    put(tenant, tenant.default_form_id, {"n": "test"})
+    Submission.objects.update(counted_as="test", dispatched_at=now())
+
+    assert number_missed(100) == 0
+    assert not ReadingPosition.objects.exists()
