@@ -16,7 +16,7 @@ from tests.services.waiting import eventually
 from tests.support.deliveries import deliveries_of, make_delivery
 from tests.support.files.rows import Sent, put_with_files
 from tests.support.live_stream import Stream
-from tests.support.posted_files.uploads import file_field
+from tests.support.posted_files import file_field
 from tests.support.replies import ALL_SIX
 from tests.support.rows import put, row, wait_until_dispatched
 from tests.support.submitting import submit, submit_and_get_id
@@ -136,7 +136,7 @@ def ask(api: Client, places: dict[str, Place]) -> Answers:
 def read(service: Application) -> Iterator[tuple[Answers, Answers, list[str], str]]:
     """
     Yield what each reader gets before and after the tests, some of which are spam, held, or of a page; the ids that
-    were told to the live stream; and the one live submission of these.
+    the live stream has sent; and the one live submission of these.
     """
     with Client(service.port) as api, Receiver() as receiver:
         places = {name: arrange(api, receiver) for name in PLACES}

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -87,5 +88,5 @@ def test_tests__fifty__reach_the_endpoint_of_both_modes_and_nothing_else(
     assert [len(found) for found in (captchas.requests, smtp.to(owner), smtp.to(submitter))] == [1, 1, 1]
 
 
-def of_status(organization: object, status: str) -> int:
+def of_status(organization: uuid.UUID, status: str) -> int:
     return Delivery.objects.filter(organization=organization, status=status).count()

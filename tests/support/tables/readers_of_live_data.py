@@ -77,7 +77,7 @@ def files(api: Client, place: Place) -> object:  # noqa: ARG001 - a row of the t
     browser.force_login(place.tenant.owner)
     answer = browser.post(f"/dashboard/o/{place.tenant.organization.slug}/submissions/export/files")
     assert answer.status_code == 200
-    with zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content))) as archive:  # type: ignore[arg-type]
+    with zipfile.ZipFile(io.BytesIO(answer.getvalue())) as archive:
         return archive.namelist()
 
 
