@@ -67,7 +67,7 @@ class Columns:
             wanted = self.renamed.get(name, known.get(name, name))
             is_free = wanted == name or wanted not in found
             if wanted and is_free and value not in ("", None):  # an empty cell of a table is no value
-                found[wanted] = value
+                found[wanted] = _without_files(value)
         return found
 
     def _time(self, value: Any) -> str:
@@ -110,6 +110,13 @@ def zone_named(name: str) -> dt.tzinfo:
 def _in_zone(moment: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
     """Return the moment in UTC. Raises OverflowError: there it may lie before the year 1."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(dt.UTC)
+
+
+def _without_files(value: Any) -> Any:
+    """Return a value in which each file, an object with a `url`, is the address that it has there."""
+    if isinstance(value, list):
+        return [_without_files(one) for one in value]
+    return value["url"] if isinstance(value, Mapping) and isinstance(value.get("url"), str) else value
 
 
 def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:

@@ -155,7 +155,7 @@ class _Labels:
         return (
             self._text(label)
             or _short(_attribute(one, "aria-label"))
-            or _short(_attribute(one, "placeholder"))
+            or _caption(one)
             or _short(_attribute(one, "title"))
             or words_of(_attribute(one, "name") or _attribute(one, "id"))
         )
@@ -176,6 +176,12 @@ class _Labels:
         if element not in self.texts:
             self.texts[element] = _short(_text(element))
         return self.texts[element]
+
+
+def _caption(one: Any) -> str:
+    """Return the placeholder of an input, if it names the value: `you@example.com` and `+1 555` are examples of one."""
+    placeholder = _short(_attribute(one, "placeholder"))
+    return "" if any(char.isdigit() or char in "@/" for char in placeholder) else placeholder
 
 
 def _is_group(element: Any) -> bool:

@@ -31,6 +31,19 @@ CASES: list[tuple[str, str | bytes, list[str], list[tuple[str, Any, bool]]]] = [
         [("2025-03-01T10:00:00.000Z", {"email": "a@b.example"}, False)],
     ),
     (
+        "formspree_api.json",
+        '{"ok": true, "fields": ["a"], "submissions": [{"_date": "2025-03-01T10:00:00.5", "a": "🎉"}]}',
+        ["--preset", "formspree"],
+        [("2025-03-01T10:00:00.500Z", {"a": "🎉"}, False)],
+    ),
+    (
+        "netlify_file.json",
+        '[{"id": "6", "created_at": "2025-03-01T10:00:00Z",'
+        ' "data": {"cv": {"filename": "a.pdf", "url": "https://x.example/a"}, "all": [{"url": "b"}, {"url": "c"}]}}]',
+        ["--preset", "netlify"],
+        [("2025-03-01T10:00:00.000Z", {"cv": "https://x.example/a", "all": "b, c"}, False)],
+    ),
+    (
         "netlify.json",
         '[{"id": "5", "created_at": "2025-03-01T10:00:00.123+01:00", "data": {"name": "Ada", "ip": "::1"}}]',
         ["--preset", "netlify"],
@@ -137,6 +150,7 @@ WIDE = ",".join(f"c{number}" for number in range(2_000))
         ("a.json", "[" * 100_000, [], "invalid_file"),
         ("a.ndjson", '{"a": 1}\n[1]\n', [], "invalid_file"),
         ("a.xlsx", b"PK\x03\x04", [], "invalid_file"),
+        ("a.csv", "Sent at,a\n2025-01-01,b\n", [], "no_time"),
         ("a.csv", "createdAt,a\n2025-01-01,b\n", ["--zone", "Mars/Olympus"], "usage"),
         ("a.csv", "createdAt,a\n2025-01-01,b\n", ["--map", "a"], "usage"),
         ("a.csv", "createdAt,a\n2025-01-01,b\n", ["--preset", "other"], "usage"),

@@ -44,7 +44,8 @@ NETLIFY = """<form name="jobs" data-netlify="true" netlify-honeypot="bot-field" 
 WEB3FORMS = """<form action="https://api.web3forms.com/submit" method="POST">
 <input type="hidden" name="access_key" value="a-b-c"><input type="hidden" name="from_name" value="Shop">
 <label>Company <input name="company"></label>
-<input type="text" name="firstName" required><input type="tel" name="phone" aria-label="Phone number">
+<input type="text" name="firstName" placeholder="e.g. A1" required>
+<input type="tel" name="phone" aria-label="Phone number">
 <input type="hidden" name="utm" value="1"><input type="password" name="pin"><input type="checkbox" name="botcheck">
 <div class="x h-captcha"></div></form>"""
 BASIN = '<form accept-charset="UTF-8" action="https://usebasin.com/f/0123abcd" method="POST"><input name=email></form>'
@@ -138,6 +139,44 @@ def test_migrate__netlify__has_each_kind_of_input(service: Application, tmp_path
     assert [one["name"] for one in done["notCarriedOver"]] == ["data-netlify-recaptcha"]
 
 
+REACT = """import { useForm, ValidationError } from '@formspree/react';
+export default function Join() {
+  const [state, handleSubmit] = useForm<{ email: string }>("OLDID");
+  return (
+    <form onSubmit={(event) => handleSubmit(event)}>
+      <label htmlFor="mail">Your email</label>
+      <input onChange={(event) => keep(event.target.value)} id="mail" type="email" name="email" required />
+      <ValidationError field="email" errors={state.errors} />
+    </form>
+  );
+}
+"""
+
+
+def test_migrate__react_component__has_our_package_and_address(service: Application, tmp_path: Path) -> None:
+    tenant = make_tenant()
+    old = f"x{tenant.organization.pk.hex[:12]}"
+
+    done = run(service, tenant, tmp_path, REACT.replace("OLDID", old), "--write").json()
+
+    assert (done["form"]["address"], done["notCarriedOver"]) == (old, [])
+    assert done["form"]["fields"] == [field("email", "Your email", "Email", required=True)]
+    assert [one["line"] for one in done["changes"]] == [1, 3]
+    moved = REACT.replace("@formspree/react", "@fieldpost/react").replace("OLDID", f"{service.base_url}/f/{old}")
+    assert (tmp_path / "page.html").read_text() == moved
+
+
+@pytest.mark.on_sqlite
+@pytest.mark.parametrize("call", ["useForm(ID)", 'useForm("a"), useForm("b")'], ids=["a variable", "two"])
+def test_migrate__react_component_without_one_id__says_so(call: str, service: Application, tmp_path: Path) -> None:
+    page = f'import {{ useForm }} from "@formspree/react";\n{call}\n<form><input name="a" /></form>'
+
+    done = run(service, make_tenant(), tmp_path, page, "--dry-run").json()
+
+    assert [one["line"] for one in done["changes"]] == [1]
+    assert [one["name"] for one in done["notCarriedOver"]] == ["useForm"]
+
+
 @pytest.mark.parametrize(
     ("page", "fields", "left"),
     [
@@ -145,7 +184,7 @@ def test_migrate__netlify__has_each_kind_of_input(service: Application, tmp_path
             WEB3FORMS,
             [
                 field("company", "Company"),
-                field("firstName", "First name", required=True),
+                field("firstName", "First name", required=True, placeholder="e.g. A1"),
                 field("phone", "Phone number", "Phone"),
                 field("utm", "Utm", "Hidden"),
             ],
@@ -193,13 +232,15 @@ def test_migrate__page_with_several_forms__asks_which(service: Application, api:
         (BASIN, ["--nth", "0"], "usage"),
         (BASIN, ["--write", "--dry-run"], "usage"),
         (BASIN + " " * 10_485_760, [], "too_large"),
+        ("<form action='{base}/f/frm_1'><input name=a></form>", [], "moved_already"),
     ],
-    ids=["nothing", "no inputs", "a comment", "no second", "no nought", "write nothing", "over 10 MB"],
+    ids=["nothing", "no inputs", "a comment", "no second", "no nought", "write nothing", "over 10 MB", "ours"],
 )
 def test_migrate__page_that_cannot_move__makes_nothing(
     page: str, options: list[str], code: str, service: Application, api: Client, tmp_path: Path
 ) -> None:
     tenant = make_tenant()
+    page = page.replace("{base}", service.base_url)
 
     assert run(service, tenant, tmp_path, page, *options).error() == (1, code)
     assert len(api.get("/api/forms", tenant.key).json()["data"]) == 1

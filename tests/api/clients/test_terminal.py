@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from keys.access_keys import ALL_PERMISSIONS, issue_key
+from keys.models import AccessKey
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.fieldpost_command import Command, command_of
@@ -55,6 +57,35 @@ def test_apply__at_a_terminal__asks(
 
     assert (found, "Make these changes?" in output) == (status, True)
     assert api.get("/api/forms/by-key/inbox", tenant.key).json()["data"]["buttonLabel"] == label
+
+
+@pytest.mark.on_sqlite
+def test_doctor__at_a_terminal__lists_what_was_reached_and_that_nobody_is_mailed(
+    service: Application, tmp_path: Path
+) -> None:
+    tenant = make_tenant()
+    _, key = issue_key(
+        organization=tenant.organization, name="Laptop", by=None, permissions=ALL_PERMISSIONS, mode=AccessKey.Mode.TEST
+    )
+
+    status, output = at_a_terminal(command_of(service, key, tmp_path), "doctor")
+
+    names = [line.partition(":")[0].rpartition(" ")[2] for line in output.splitlines()]
+    assert (status, names) == (0, ["network", "submit", "mail"])
+    assert "Nobody gets mails of this form" in output
+
+
+@pytest.mark.on_sqlite
+def test_import__at_a_terminal__ends_its_progress_and_says_how_to_undo(service: Application, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("createdAt,a\n" + "never,1\n" * 25 + "2025-01-01,1\n")
+    command = command_of(service, make_tenant().key, tmp_path)
+
+    status, output = at_a_terminal(command, "submissions", "import", "a.csv", "--form", "inbox")
+
+    lines = output.splitlines()
+    assert (status, lines[-3:-1]) == (1, ["… and 5 more problems", "1 imported, 0 known already, 25 refused"])
+    assert "Import a file, on the form's page." in lines[-1]
+    assert "rows\r\033[Krow 1: " in output
 
 
 @pytest.mark.on_sqlite

@@ -26,6 +26,8 @@ def field(name: str, label: str, kind: str = TEXT, *, required: bool = False, **
         ("<label><textarea name=n>typed</textarea> Note</label>", [field("n", "Note", "Textarea")]),
         ("<input name=n aria-label=A placeholder=B title=C>", [field("n", "A", placeholder="B")]),
         ("<input name=n placeholder=B>", [field("n", "B")]),
+        ("<input name=n placeholder=you@b.example>", [field("n", "N", placeholder="you@b.example")]),
+        ("<input name=n placeholder='+1 555'>", [field("n", "N", placeholder="+1 555")]),
         ("<input name='user[firstName]'>", [field("user[firstName]", "User first name")]),
         ("<input id=only_id aria-required=true>", [field("only_id", "Only id", required=True)]),
         (

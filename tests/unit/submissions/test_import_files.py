@@ -179,3 +179,10 @@ def test_refused_rows__with_ten_problems__are_there_once() -> None:
     refused.add(Problem(1, "", "invalid", "Must be an object."), {"a": "y"})
     assert sum(map(len, refused.lines)) < 75_000
     assert (refused.lines[0][:26], refused.lines[-1].rstrip()[-2:]) == ("1,data.f0,too_long,Too lon", ",y")
+
+
+def test_columns__files_of_another_service__are_their_addresses() -> None:
+    file = {"filename": "a.pdf", "size": 1, "url": "https://files.example/a.pdf"}
+    columns = Columns(PRESETS["netlify"])
+    row = columns.row({"created_at": "2024-01-31", "data": {"cv": file, "all": [file, "x"], "odd": {"url": 5}}})
+    assert row["data"] == {"cv": file["url"], "all": [file["url"], "x"], "odd": {"url": 5}}

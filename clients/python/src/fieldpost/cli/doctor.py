@@ -26,6 +26,11 @@ CHECKS = ("network", "page", "form", "script", "key", "origin", "csp", "submit",
 DELIVERED_SECONDS = 20.0  # for what a form delivers
 NOTHING_SECONDS = 3.0  # after which a form without recipients has delivered nothing
 POLL_SECONDS = 0.5
+NOT_REACHED = "Not reached, or not needed."
+NO_FORM = (
+    "No form of the page posts to {base}, and it has no script tag of forms.js there. If another script sends it, "
+    "as in a React app, send the form once: Refused in the dashboard says what is wrong."
+)
 FINAL = {"delivered": True, "recorded": True, "failed": False, "canceled": False}
 
 
@@ -38,7 +43,7 @@ class Examination:
     """The results so far, by check: whether it holds, and a sentence."""
 
     client: Client
-    results: dict[str, tuple[bool, str]] = field(default_factory=dict)
+    results: dict[str, tuple[bool | None, str]] = field(default_factory=dict)
 
     @contextmanager
     def check(self, name: str, fine: str) -> Iterator[None]:
@@ -54,10 +59,10 @@ class Examination:
         checks = [
             {"name": name, "ok": self.results[name][0], "message": self.results[name][1]}
             if name in self.results
-            else {"name": name, "ok": None, "message": "Not reached, or not needed."}
+            else {"name": name, "ok": None, "message": NOT_REACHED}
             for name in CHECKS
         ]
-        return {"ok": all(ok for ok, _ in self.results.values()), "checks": checks}
+        return {"ok": all(ok is not False for ok, _ in self.results.values()), "checks": checks}
 
 
 @click.command()
@@ -78,7 +83,7 @@ def doctor(url: str | None) -> int:
     except Failed:
         pass
     document = found.shown()
-    show(document, lambda: "\n".join(_line(one) for one in document["checks"]))
+    show(document, lambda: "\n".join(_line(one) for one in document["checks"] if one["message"] != NOT_REACHED))
     return 0 if document["ok"] else 1
 
 
@@ -132,7 +137,7 @@ def _form_named_in(text: str, page: Page, base: str) -> tuple[str, ScriptTag | N
             return action.removeprefix(start).partition("?")[0].split("/")[0], None
     script = next((one for one in scripts_of(text) if _is_ours(urljoin(page.url, one.attributes["src"]), base)), None)
     if script is None:
-        raise CommandError("form", f"No form of the page posts to {base}, and it has no script tag of forms.js there.")
+        raise CommandError("form", NO_FORM.format(base=base))
     own = next((form.attributes["data-form-id"] for form in forms if "data-form-id" in form.attributes), "")
     return own or script.attributes.get("data-form-id", ""), script
 
@@ -201,6 +206,8 @@ def _examine_story(found: Examination, form: Form) -> None:
             found.results[name] = True, f"Delivered to {', '.join(str(one['target']) for one in mine)}."
         elif name == "mail" and expects:
             found.results[name] = False, "The form has recipients, and no mail was made."
+        elif name == "mail" and not form.get("recipients"):
+            found.results[name] = None, "Nobody gets mails of this form: it has no recipients."
 
 
 def _deliveries(client: Client, submission_id: str, seconds: float) -> list[dict[str, Any]]:

@@ -61,24 +61,39 @@ def import_(
     dry_run: bool,
 ) -> int:
     """
-    Import old submissions from a file of CSV, JSON or NDJSON, with the times that they have there.
+    Import old submissions from a file.
 
-    Nothing of them is mailed or delivered. Each row comes in once: run it again after it was stopped.
+    It is of CSV, JSON or NDJSON. Submissions keep the times that they have there, and nothing of them is mailed or
+    delivered. Each row comes in once: run it again after it was stopped.
     """
     try:
         columns = Columns(presets()[preset] if preset else {}, dict(_mapped(mapped)), formats, zone_named(zone))
     except ValueError as error:
         raise CommandError("usage", str(error)) from None
-    for _ in read_records(file):  # a file that cannot be read to its end changes nothing
-        pass
+    _read_through(file, columns)
     client = open_session().client()
     form_id, done = find_form(client, key), Imported()
     for batch in batches(read_records(file), MOST_ROWS, MOST_CHARACTERS):
         _import_batch(client, form_id, source or preset or file.stem[:40], batch, columns, done, is_dry=dry_run)
         if sys.stderr.isatty():
             click.echo(f"\r{done.rows:,} rows", nl=False, err=True)
-    show(done.shown(), lambda: _text(done))
+    if sys.stderr.isatty():
+        click.echo("\r\033[K", nl=False, err=True)  # clears the line of the progress
+    show(done.shown(), lambda: _text(done, is_dry=dry_run))
     return 1 if done.problems else 0
+
+
+def _read_through(file: Path, columns: Columns) -> None:
+    """Read a file to its end: one that cannot be read, or of which no column is the time, changes nothing."""
+    names, has_time = list[str](), False
+    for record in read_records(file):
+        names, has_time = names or [*record], has_time or columns.has_time(record)
+    if names and not has_time:
+        shown = ", ".join(printable(name) for name in names[:SHOWN])
+        raise CommandError(
+            "no_time",
+            f'Say which column is the time, by --map "COLUMN=createdAt" or a --preset. The file has: {shown}.',
+        )
 
 
 def _mapped(texts: Iterable[str]) -> Iterable[tuple[str, str]]:
@@ -122,8 +137,13 @@ def _import_batch(
     done.rows += len(batch)
 
 
-def _text(done: Imported) -> str:
+def _text(done: Imported, *, is_dry: bool) -> str:
     lines = [f"row {one['row'] + 1:,}: {printable(one['message'])}" for one in done.problems[:SHOWN]]
+    if len(done.problems) > SHOWN:
+        lines.append(f"… and {len(done.problems) - SHOWN:,} more problems")
     refused = len({one["row"] for one in done.problems})
     counts = f"{done.imported:,} imported, {done.skipped:,} known already, {refused:,} refused"
-    return "\n".join([*lines, counts + (f" ({done.import_id})" if done.import_id else "")])
+    if is_dry:
+        return "\n".join([*lines, f"It would be: {counts}."])
+    undo = [f"To undo {done.import_id} within a day: Import a file, on the form's page."] if done.import_id else []
+    return "\n".join([*lines, counts, *undo])

@@ -37,10 +37,14 @@ class Columns:
     formats: tuple[str, ...] = ()
     zone: dt.tzinfo = dt.timezone.utc
 
+    def has_time(self, record: Mapping[str, Any]) -> bool:
+        """Return whether a column of the record is its time."""
+        return self._column(record, "createdAt") is not None
+
     def row(self, record: Mapping[str, Any]) -> dict[str, Any] | str:
         """Return the row of a record, or what is wrong with its time."""
         columns = {own: self._column(record, own) for own in OWN}
-        given = record.get(columns["createdAt"] or "")
+        given = record.get(columns["createdAt"] or "", "")
         created_at = self._time("" if given is None else str(given).strip())
         if created_at is None:
             return f"createdAt: {given!r} is no time. Say its format with --date-format, such as %d.%m.%Y %H:%M."
@@ -68,7 +72,7 @@ class Columns:
         for column, value in values.items():
             name = self.chosen.get(column, known.get(column, column))
             if name and value not in ("", None) and (name == column or name not in found):
-                found[name] = value
+                found[name] = _without_files(value)
         return found
 
     def _time(self, text: str) -> str | None:
@@ -80,6 +84,13 @@ class Columns:
                 moment = dt.datetime.strptime(text, form)
                 return (moment if moment.tzinfo else moment.replace(tzinfo=self.zone)).isoformat()
         return None
+
+
+def _without_files(value: Any) -> Any:
+    """Return a value in which each file, an object with a `url`, is the address that it has there."""
+    if isinstance(value, list):
+        return [_without_files(one) for one in value]
+    return value["url"] if isinstance(value, Mapping) and isinstance(value.get("url"), str) else value
 
 
 def zone_named(name: str) -> dt.tzinfo:

@@ -25,7 +25,7 @@ FORWARD_SECONDS = 15.0  # for an answer, as webhooks have
 @click.option("--print-secret", is_flag=True, help="Print the secret that signs the messages, and end.")
 def listen(forward_to: str | None, form: str | None, live: bool, print_secret: bool) -> None:
     """
-    Show submissions as they come, and forward them to your server.
+    Show submissions as they come, or forward them.
 
     Messages are signed as those of webhooks are, with a secret that stays the same: your code verifies them without a
     change. What your server refuses is shown, and not sent again. Ctrl-C ends it.

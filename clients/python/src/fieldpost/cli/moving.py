@@ -116,7 +116,7 @@ def _add(fields: dict[str, dict[str, Any]], name: str, one: Input) -> None:
         fields[name].setdefault("options", []).extend(options)
         fields[name]["label"] = one.group[:MAX_LABEL] or fields[name]["label"]
         return
-    label = one.label or one.attributes.get("aria-label") or one.attributes.get("placeholder") or _words(name)
+    label = one.label or one.attributes.get("aria-label") or _caption(one) or _words(name)
     made: dict[str, Any] = {
         "name": name,
         "label": label.rstrip(" *:")[:MAX_LABEL] or name,
@@ -171,6 +171,12 @@ def _names(inner: str) -> set[str]:
 
 def _written(name: str, value: str) -> str:
     return f' {name}="{escape(value)}"'
+
+
+def _caption(one: Input) -> str:
+    """Return the placeholder of an input, if it names the value: `you@example.com` and `+1 555` are examples of one."""
+    placeholder = one.attributes.get("placeholder", "")
+    return "" if any(char.isdigit() or char in "@/" for char in placeholder) else placeholder
 
 
 def _words(name: str) -> str:

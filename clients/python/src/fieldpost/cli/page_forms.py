@@ -142,8 +142,8 @@ class _Reader(HTMLParser):
         elif tag == "legend":
             self._legend = text
         elif tag == "label":
-            if "for" in attributes:
-                self.labels.setdefault(attributes["for"], text)
+            if named := attributes.get("for") or attributes.get("htmlfor"):  # as JSX writes it
+                self.labels.setdefault(named, text)
             for one in inside:
                 one.label = one.label or text
         elif self._form and self._form.inputs:

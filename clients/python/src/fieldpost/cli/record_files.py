@@ -74,11 +74,12 @@ def _ndjson(path: Path, file: IO[str]) -> Iterator[dict[str, Any]]:
 
 
 def _json(path: Path, file: IO[str]) -> Iterator[dict[str, Any]]:
-    """Yield the objects of the list that the file is, or of the first list in the object that it is."""
-    text, number = file.read(PART), 1
-    _, bracket, text = text.partition("[")
-    if not bracket:
+    """Yield the objects of the list that the file is, or of the first list of objects in the object that it is."""
+    text, number = file.read(PART).lstrip(), 1
+    start = text.find("[") if text.startswith("[") else _list_of_objects(text)
+    if start < 0:
         raise _unreadable(path, "it has no list of objects")
+    text = text[start + 1 :]
     while not (text := text.lstrip(", \t\r\n")).startswith("]"):
         found = _first_value(text)
         if found:
@@ -89,6 +90,12 @@ def _json(path: Path, file: IO[str]) -> Iterator[dict[str, Any]]:
         if not more or len(text) > MAX_RECORD:
             raise _unreadable(path, f"object {number} is no JSON, or does not end")
         text += more
+
+
+def _list_of_objects(text: str) -> int:
+    """Return where the first list of objects begins, else the first list, or -1."""
+    starts = (at for at, sign in enumerate(text) if sign == "[")
+    return next((at for at in starts if text[at + 1 : at + 100].lstrip()[:1] == "{"), text.find("["))
 
 
 def _first_value(text: str) -> tuple[Any, int] | None:

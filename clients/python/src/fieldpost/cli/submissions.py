@@ -35,7 +35,7 @@ def filtered(command: Command) -> Command:
 
 @click.group()
 def submissions() -> None:
-    """Read and export submissions."""
+    """Read, export and import submissions."""
 
 
 @submissions.command("list")
