@@ -100,27 +100,26 @@ def furnish(tenant: Tenant, mark: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def scene(service: Application) -> Iterator[SimpleNamespace]:
+def arranged(service: Application) -> SimpleNamespace:  # noqa: ARG001 - its database is there
     tenant = make_tenant()
     own, other = (arrange(tenant, f"{name}{secrets.token_hex(6)}") for name in ("own", "other"))
     furnish(tenant, other.mark)
+    return SimpleNamespace(tenant=tenant, own=own, other=other, home=place(tenant))
+
+
+@pytest.fixture
+def scene(arranged: SimpleNamespace, api: Client) -> SimpleNamespace:
+    """Return both forms with people of this test: one person may open 20 expensive pages in a minute."""
+    tenant = arranged.tenant
+    member, viewer = (member_of(tenant.organization, role) for role in ("member", "viewer"))
     limited, limited_viewer = (member_of(tenant.organization, role) for role in ("member", "viewer"))
     for user in (limited, limited_viewer):
-        change_seen_forms(Membership.objects.get(user=user), [own.pk], by=tenant.owner)
-    with Client(service.port) as client:
-        yield SimpleNamespace(
-            tenant=tenant,
-            own=own,
-            other=other,
-            home=place(tenant),
-            user=limited,
-            owner=logged_in(client, person_of(tenant)),
-            member=logged_in(client, member_of(tenant.organization, "member")),
-            viewer=logged_in(client, member_of(tenant.organization, "viewer")),
-            limited=logged_in(client, limited),
-            limited_viewer=logged_in(client, limited_viewer),
-            outsider=logged_in(client, person_of(make_tenant())),
-        )
+        change_seen_forms(Membership.objects.get(user=user), [arranged.own.pk], by=tenant.owner)
+    owner = member_of(tenant.organization, "owner")
+    people = {"owner": owner, "member": member, "viewer": viewer, "limited": limited, "limited_viewer": limited_viewer}
+    inside = {name: logged_in(api, user) for name, user in people.items()}
+    outsider = logged_in(api, person_of(make_tenant()))
+    return SimpleNamespace(**vars(arranged), **inside, user=limited, outsider=outsider)
 
 
 def starts(scene: SimpleNamespace) -> list[str]:
