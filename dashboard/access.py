@@ -33,6 +33,7 @@ from keys.seen_forms import SeenForms
 
 SAFE = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
 RANK = {Role.VIEWER: 0, Role.MEMBER: 1, Role.ADMIN: 2, Role.OWNER: 3}
+TEST_DATA = "test_data"  # in the session while its dashboard shows test data
 SESSION_KEY = "organization"  # holds the slug of the last visited organization, which the dashboard opens with
 P = ParamSpec("P")
 M = TypeVar("M", bound=Model)
@@ -48,9 +49,9 @@ class Member:
     forms: SeenForms
 
     @classmethod
-    def of(cls, user: User, membership: Membership) -> "Member":
+    def of(cls, user: User, membership: Membership, *, test: bool = False) -> "Member":
         """Return the member; the organization of `membership` must be loaded."""
-        return cls(user, membership.organization, Role(membership.role), SeenForms.of(membership))
+        return cls(user, membership.organization, Role(membership.role), SeenForms.of(membership, test=test))
 
     def is_at_least(self, role: Role) -> bool:
         """Return whether this user has at least the rights of `role`."""
@@ -169,7 +170,7 @@ def find_member(request: HttpRequest, slug: str) -> Member:
         raise Http404
     if request.session.get(SESSION_KEY) != slug:
         request.session[SESSION_KEY] = slug
-    return Member.of(user, membership)
+    return Member.of(user, membership, test=TEST_DATA in request.session)
 
 
 def last_visited(request: HttpRequest) -> Member | None:
@@ -179,7 +180,7 @@ def last_visited(request: HttpRequest) -> Member | None:
     memberships = request.user.memberships.select_related("organization").order_by("created_at")
     slug = request.session.get(SESSION_KEY, "")
     found = memberships.filter(organization__slug=slug).first() or memberships.first()
-    return Member.of(request.user, found) if found else None
+    return Member.of(request.user, found, test=TEST_DATA in request.session) if found else None
 
 
 def member(request: HttpRequest) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from dashboard.pages.overview import form as form_overview
 from dashboard.pages.overview import organization as overview
 from dashboard.pages.receivers import making as new_receivers
 from dashboard.pages.receivers import views as receivers
-from dashboard.pages.submissions import bulk, choosing_columns, files, listing, one
+from dashboard.pages.submissions import bulk, choosing_columns, files, listing, mode, one
 
 app_name = "dashboard"
 in_organization = [
@@ -52,6 +52,7 @@ in_organization = [
         listing,
         bulk,
         choosing_columns,
+        mode,
         files,
         one,  # last of these
         deliveries,

@@ -1,5 +1,5 @@
 """
-The forms that a member sees: all of the organization, or chosen ones (docs/contract.md 2.70).
+What a member sees: all forms of the organization, or chosen ones (docs/contract.md 2.70); live or test data (12.8).
 
 The one filter of what people see. Pages, streams, files and mails ask it; keys see the whole organization.
 """
@@ -17,15 +17,16 @@ M = TypeVar("M", bound=Model)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenForms:
-    """`ids`: None for every form of the organization, later ones too."""
+    """`ids`: None for every form of the organization, later ones too. `test`: of submissions only tests, else live ones."""
 
     organization_id: uuid.UUID
     ids: frozenset[uuid.UUID] | None = None
+    test: bool = False
 
     @classmethod
-    def of(cls, membership: Membership | Invitation) -> "SeenForms":
+    def of(cls, membership: Membership | Invitation, *, test: bool = False) -> "SeenForms":
         chosen = membership.form_ids
-        return cls(membership.organization_id, None if chosen is None else frozenset(map(uuid.UUID, chosen)))
+        return cls(membership.organization_id, None if chosen is None else frozenset(map(uuid.UUID, chosen)), test)
 
     @property
     def are_chosen(self) -> bool:

@@ -26,6 +26,7 @@ from webhooks.log_queries import undelivered_submissions
 
 SPAM = {"": False, "true": True, "all": None}
 NAMES = ("form", "q", "from", "to", "spam", "unread", "undelivered", "held", "unconfirmed")
+TEST = "test"  # a hidden input of pages that show test data
 MEANT = {"q": "text", "from": "since", "to": "until"}  # members of a Narrowing with other names
 MAX_WORDS = 8
 _WORD = re.compile(r'"([^"]+)"|(\S+)')
@@ -77,11 +78,19 @@ class Narrowing:
     def scope(self, seen: SeenForms) -> Scope:
         """Return the submissions of seen forms that pass. An id finds its submission, whatever else is given."""
         if self.wanted_id:
-            return Scope(seen.organization_id, spam=None, held=Holding.EVERY, id=self.wanted_id, form_ids=seen.ids)
+            return Scope(
+                seen.organization_id,
+                spam=None,
+                held=Holding.EVERY,
+                id=self.wanted_id,
+                form_ids=seen.ids,
+                test=seen.test,
+            )
         text, *also = self.words or [""]
         return Scope(
             organization_id=seen.organization_id,
             form_ids=seen.ids,
+            test=seen.test,
             form_id=self.form.pk if self.form else None,
             spam=self.spam,
             unread=self.unread,
@@ -135,7 +144,13 @@ class SubmissionsFilterForm(FormFilterForm, DaysForm):
 
     def kept(self, *, but: tuple[str, ...] = ()) -> list[tuple[str, str]]:
         """Return the parameters in use, for hidden inputs."""
-        return [(name, self.data[name]) for name in NAMES if self.data.get(name) and name not in but]
+        found = [(name, self.data[name]) for name in NAMES if self.data.get(name) and name not in but]
+        return [*found, (TEST, "on")] if self.seen.test else found
+
+    @property
+    def is_of_other_mode(self) -> bool:
+        """Whether the page that sent this showed live data, and the session shows tests now, or the other way round."""
+        return (TEST in self.data) != self.seen.test
 
     def chips(self) -> Iterator[tuple[str, str]]:
         """

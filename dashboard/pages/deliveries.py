@@ -88,8 +88,10 @@ def query_of(request: MemberRequest, *names: str) -> str:
 def deliveries(request: MemberRequest) -> HttpResponse:
     organization = request.member.organization
     filters = DeliveriesFilterForm(request.GET, seen=request.member.forms)
-    tests = Submission.objects.filter(organization=organization).of_mode(test=True)
-    log = filters.parts(Delivery.objects.filter(organization=organization).exclude(submission__in=tests.values("pk")))
+    tests = Submission.objects.filter(organization=organization).of_mode(test=True).values("pk")
+    every = Delivery.objects.filter(organization=organization)
+    shows_tests = request.member.forms.test
+    log = filters.parts(every.filter(submission__in=tests) if shows_tests else every.exclude(submission__in=tests))
     context = {
         "filters": filters,
         "page": page_of(log, request.GET.get("page", "")),

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import RateLimited
@@ -17,7 +17,7 @@ from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.accounts.time_zones import current_zone
 from dashboard.frame.limits.costs import expensive, searches
 from dashboard.frame.limits.page import too_many
-from dashboard.html_forms.submissions import NAMES, SubmissionsFilterForm
+from dashboard.html_forms.submissions import NAMES, TEST, SubmissionsFilterForm
 from forms_app.models import Form
 from keys.audit import record_event
 from keys.audit.changes import changes
@@ -39,7 +39,7 @@ FORMATS = [
     ("json", "JSON", gettext_lazy("One array of records, in the format of the API.")),
     ("ndjson", "NDJSON", gettext_lazy("One record per line, for programs that process a stream.")),
 ]
-RECORDED = [name for name in NAMES if name != "q"]  # filters in the audit trail; a text may be somebody's name
+RECORDED = [TEST, *(name for name in NAMES if name != "q")]  # filters in the audit trail; a text may be somebody's name
 REMEMBERED = 3600  # seconds that the progress of an export is kept after its last row
 
 
@@ -79,7 +79,10 @@ def exports(request: MemberRequest) -> HttpResponse:
 def run_export(request: MemberRequest) -> HttpResponseBase:
     """Stream the export. The page polls its progress under the name that it sent as `run`."""
     seen = request.member.forms
-    narrowing = SubmissionsFilterForm(request.POST, seen=seen).narrowing()
+    filters = SubmissionsFilterForm(request.POST, seen=seen)
+    if filters.is_of_other_mode:
+        return refuse_other_mode(request, _back(request, filters))
+    narrowing = filters.narrowing()
     return _stream(request, narrowing.scope(seen).rows(), narrowing.form)
 
 
@@ -90,6 +93,8 @@ def export_files(request: MemberRequest) -> HttpResponseBase:
     """Stream the files of the submissions that pass the filters, as a ZIP."""
     member = request.member
     filters = SubmissionsFilterForm(request.POST, seen=member.forms)
+    if filters.is_of_other_mode:
+        return refuse_other_mode(request, _back(request, filters))
     narrowing = filters.narrowing()
     rows = narrowing.scope(member.forms).rows()
     try:
@@ -98,9 +103,19 @@ def export_files(request: MemberRequest) -> HttpResponseBase:
         return too_many(request, error)
     except FilesAway as error:
         messages.error(request, error.message)
-        return redirect(f"{reverse('dashboard:exports', args=[member.organization.slug])}?{filters.query()}")
+        return redirect(_back(request, filters))
     _record(request, "zip")
     return response
+
+
+def refuse_other_mode(request: MemberRequest, back: str) -> HttpResponse:
+    """Another tab has switched between live and test data: nothing must reach what the page did not show."""
+    messages.warning(request, gettext("You switched between live and test data meanwhile. Nothing was done."))
+    return redirect(back)
+
+
+def _back(request: MemberRequest, filters: SubmissionsFilterForm) -> str:
+    return f"{reverse('dashboard:exports', args=[request.member.organization.slug])}?{filters.query()}"
 
 
 def export_chosen(request: MemberRequest, rows: QuerySet[Submission]) -> HttpResponseBase:

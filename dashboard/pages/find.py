@@ -94,7 +94,7 @@ def results(member: Member, text: str) -> Iterator[tuple[str, list[Found]]]:
 
 def submission_with_id(member: Member, text: str) -> list[Submission]:
     shown = Submission.objects.shown(member.forms.organization_id)
-    rows = member.forms.narrow(shown.select_related("form"))
+    rows = member.forms.narrow(shown.of_mode(test=member.forms.test).select_related("form"))
     with suppress(Http404):
         return [find_own(rows, Prefix.SUBMISSION, text.strip())]
     return []

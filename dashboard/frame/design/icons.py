@@ -16,6 +16,7 @@ ICONS = (
     "copy",
     "ellipsis",
     "file",
+    "flask-conical",
     "gauge",
     "grip-vertical",
     "house",

@@ -20,7 +20,7 @@ from config.base.paging import whole_number
 from dashboard.access import MemberRequest, busy, in_organization, not_allowed
 from dashboard.frame.limits.costs import expensive, searches
 from dashboard.html_forms.submissions import SubmissionsFilterForm, parse_ids
-from dashboard.pages.exports import export_chosen
+from dashboard.pages.exports import export_chosen, refuse_other_mode
 from dashboard.pages.submissions.everything import take_step
 from dashboard.pages.submissions.table import Table
 from keys.models import Role
@@ -119,12 +119,14 @@ def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
     member = request.member
     filters = SubmissionsFilterForm(request.POST, seen=member.forms)
     back = _back(request, filters)
+    if filters.is_of_other_mode:
+        return refuse_other_mode(request, back)
     try:
         ids = parse_ids(request.POST.getlist("id"), most=MAX_SELECTED)
         newest = parse_ids(request.POST.getlist("newest"), most=1)
     except ApiError:
         ids, newest = [], []
-    do, own = request.POST.get("do", ""), member.forms.narrow(Submission.objects.all())
+    do, own = request.POST.get("do", ""), member.forms.narrow(Submission.objects.of_mode(test=member.forms.test))
     # A row can be unticked after "select all": then the tick of "all" is out of sight, and must not count.
     is_whole_page = len(ids) >= whole_number(request.POST.get("rows", "")) and request.POST.get("all") == "on"
     if newest and (is_whole_page or "seen" in request.POST):

@@ -65,7 +65,7 @@ def submissions(request: MemberRequest) -> HttpResponse:
         "kept": filters.kept(),
         "table": Table.of(page.rows, narrowing.form, chosen_columns(request.member.user, narrowing.form)),
         "opened": opened and opened.pk,
-        "live": narrowing.is_plain and page.number == 1,
+        "live": narrowing.is_plain and page.number == 1 and not scope.test,
         "seen": _seen(page.rows),
         "newest": _newest(page),
         "frame": "dashboard/form_page.html" if narrowing.form else "dashboard/page.html",
@@ -80,7 +80,7 @@ def _form_of(address: str | None) -> str:
 def _tabs(filters: SubmissionsFilterForm, scope: Scope) -> list[dict[str, Any]]:
     """Return the tabs; a tab keeps the other filters."""
     found = filters.narrowing()
-    whole = Scope(scope.organization_id, scope.form_id, form_ids=scope.form_ids)
+    whole = Scope(scope.organization_id, scope.form_id, form_ids=scope.form_ids, test=scope.test)
     count = count_unread(whole, MOST_UNREAD + 1)
     unread = f"{MOST_UNREAD}+" if count > MOST_UNREAD else str(count)
     tabs: list[tuple[str, dict[str, str], bool, str]] = [
@@ -118,7 +118,7 @@ def _new_rows(request: MemberRequest, filters: SubmissionsFilterForm) -> HttpRes
         ids = parse_ids(request.GET.getlist("row"), most=MAX_NEW_ROWS)
     except ApiError:
         ids = []
-    own = request.member.forms.narrow(Submission.objects.filter(pk__in=ids))
+    own = request.member.forms.narrow(Submission.objects.filter(pk__in=ids).of_mode(test=False))  # as the stream
     own = own.filter(form=form) if form else own
     rows = rows_of(list(own.values_list("pk", flat=True)), own.db)
     table = Table.of(rows, form, request.GET.getlist("column"))

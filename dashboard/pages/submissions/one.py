@@ -23,6 +23,8 @@ PREFETCHES = ("Sec-Purpose", "Purpose", "X-Moz")  # headers of browsers that loa
 @require_safe
 def submission(request: MemberRequest, submission_id: str) -> HttpResponse:
     found = _find(request, submission_id)
+    if found.is_test != request.member.forms.test:
+        return render(request, "dashboard/submission_other_mode.html", {"submission": found}, status=404)
     filters = SubmissionsFilterForm(request.GET, seen=request.member.forms)
     context = {**shown(request, found), "kept": filters.kept(), "query": filters.query()}
     if request.GET.get("part") == "panel":
@@ -31,11 +33,12 @@ def submission(request: MemberRequest, submission_id: str) -> HttpResponse:
 
 
 def find_opened(request: MemberRequest, submission_id: str) -> Submission | None:
-    """Return the submission that a list shows next to it; None without one, or for one that was deleted."""
+    """Return the submission that a list shows next to it; None without one, or for one that is not there."""
     try:
-        return _find(request, submission_id) if submission_id else None
+        found = _find(request, submission_id) if submission_id else None
     except Http404:
         return None
+    return found if found and found.is_test == request.member.forms.test else None
 
 
 def shown(request: MemberRequest, found: Submission) -> dict[str, Any]:

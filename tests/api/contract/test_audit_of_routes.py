@@ -88,6 +88,7 @@ THINGS: dict[str, Values] = {"form-recipient-ask": a_form_with_a_recipient, "for
 UNRECORDED = {
     "first-steps": "it changes what one browser shows",
     "submissions-columns": "it changes what one person sees",
+    "test-data": "it changes what one session sees",
     "form-test": "the submission is the record",
     "form-preview": "it changes nothing",
     "form-import": "a file by itself changes nothing",

@@ -211,6 +211,7 @@ IN_ORGANIZATION: dict[str, Row] = {
     "submissions-live": Row(get=VIEWER),
     "submissions-act": Row(post=MEMBER, data={"do": "spam"}),
     "submissions-columns": Row(post=VIEWER),
+    "test-data": Row(post=VIEWER),
     "submission": Row(get=VIEWER, thing=a_submission),
     "submission-story": Row(get=VIEWER, thing=a_submission),
     "exports-run": Row(post=VIEWER, data={"format": "csv"}, done=200),
