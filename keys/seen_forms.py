@@ -1,7 +1,7 @@
 """
-What a member sees: all forms of the organization, or chosen ones (docs/contract.md 2.70); live or test data (12.8).
+The filter of a member: all forms of the organization, or chosen ones (docs/contract.md 2.70); live or test data (12.8).
 
-The one filter of what people see. Pages, streams, files and mails ask it; keys see the whole organization.
+It is the one filter of what people see. Pages, streams, files and mails ask it; keys see the whole organization.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ M = TypeVar("M", bound=Model)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenForms:
-    """`ids`: None for every form of the organization, later ones too. `test`: of submissions only tests, else live ones."""
+    """`ids`: None for every form of the organization, later ones too. `test`: only tests, else only live data."""
 
     organization_id: uuid.UUID
     ids: frozenset[uuid.UUID] | None = None

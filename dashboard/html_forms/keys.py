@@ -16,6 +16,10 @@ KINDS = [
     (AccessKey.Kind.SECRET, gettext_lazy("Secret: for servers. Reads and writes as its permissions allow.")),
     (AccessKey.Kind.PUBLISHABLE, gettext_lazy("Publishable: for web pages. Can only submit.")),
 ]
+MODES = [
+    (AccessKey.Mode.LIVE, gettext_lazy("Live")),
+    (AccessKey.Mode.TEST, gettext_lazy("Test: what it sends is test data, and it sees nothing else.")),
+]
 CHECK = {"class": "form-check-input"}
 
 
@@ -37,6 +41,13 @@ class NewKeyForm(forms.Form):
     kind = forms.ChoiceField(
         choices=KINDS, initial=AccessKey.Kind.SECRET, label=gettext_lazy("Kind"), widget=forms.RadioSelect(attrs=CHECK)
     )
+    mode = forms.ChoiceField(
+        required=False,
+        choices=MODES,
+        initial=AccessKey.Mode.LIVE,
+        label=gettext_lazy("Mode"),
+        widget=forms.RadioSelect(attrs=CHECK),
+    )
     permissions = forms.MultipleChoiceField(
         choices=_permissions,
         initial=ALL_PERMISSIONS,
@@ -57,6 +68,9 @@ class NewKeyForm(forms.Form):
         help_text=gettext_lazy("The key stops working after this day (UTC). Empty: it works until you revoke it."),
         widget=DayInput(),
     )
+
+    def clean_mode(self) -> str:
+        return self.cleaned_data["mode"] or AccessKey.Mode.LIVE
 
     def __init__(self, *args: Any, terms: Terms, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -106,7 +106,7 @@ class Submission(models.Model):
 
     # Names in `controls` that are no control fields, which no client can write.
     REQUEST_ID = "request_id"  # the X-Request-Id
-    TRIAL = "test"  # a live one, sent from the dashboard to try the form
+    TRIAL = "test"  # sent from the dashboard to try the form, of either mode
     HUMAN = "human"  # it passed a human check
     CONFIRM = "confirm"  # its submitter has to confirm the address
 

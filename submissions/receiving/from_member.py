@@ -22,14 +22,16 @@ from submissions.receiving.key_and_form import Owner
 from submissions.receiving.parse_body import Post, take_in
 
 
-def send_test(form: Form, request: HttpRequest) -> Stored:
+def send_test(form: Form, request: HttpRequest, *, live: bool) -> Stored:
     """
-    Store example values of the form's fields, marked as a test, and start their delivery.
+    Store example values of the form's fields, marked as a test, and start their delivery; as a test submission (12.1)
+    unless they are `live`.
 
     Raises the ApiError of the check that failed, and RateLimited after an organization's TEST_SUBMISSIONS.
     """
     ratelimit.take_share("test-submission", form.organization_id, settings.TEST_SUBMISSIONS)
     intake = dataclasses.replace(take_in(test_values(form)), controls={Submission.TRIAL: "dashboard"})
-    stored = accept(Candidate(Post(request, intake=intake), Owner(form.organization, form, is_member=True)))
+    owner = Owner(form.organization, form, is_member=True, is_test=not live)
+    stored = accept(Candidate(Post(request, intake=intake), owner))
     nudge(DELIVER)
     return stored

@@ -11,6 +11,7 @@ from keys.models import AccessKey
 from keys.plans import Plan
 from tests.services.client import Answer, Client
 from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.submitting import submit
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant
 
@@ -47,6 +48,24 @@ def test_key__generated__is_shown_once_and_works(api: Client, tenant: Tenant, br
     listed = browser.get(place(tenant, "keys"))
     assert token not in listed.text
     assert f"fp_…{token[-4:]}" in listed.text
+
+
+@pytest.mark.parametrize("kind", ["secret", "publishable"])
+@pytest.mark.parametrize("mode", ["live", "test"])
+def test_key__of_a_mode__submits_in_it_and_is_marked(
+    api: Client, tenant: Tenant, browser: Browser, kind: str, mode: str
+) -> None:
+    answer = generate(browser, tenant, name="Trying out", kind=kind, mode=mode, admin="on")
+    found = re.search(r"fp_[0-9A-Za-z_]{46,}", html.unescape(answer.text))
+    assert found
+    pk = submit(api, found[0], tenant.form()).json()["data"]["id"]
+    assert api.get(f"/api/submissions/{pk}", tenant.key).json()["data"]["test"] is (mode == "test")
+    key = AccessKey.objects.get(organization=tenant.organization, name="Trying out")
+    assert (key.mode, key.admin) == (mode, kind == "secret" and mode == "live")
+    listed = text_of(browser.get(place(tenant, "keys")))
+    assert ("Trying out Test" in listed) is (mode == "test")
+    refused = generate(browser, tenant, name="Other", mode="both")
+    assert (refused.status, AccessKey.objects.filter(name="Other").exists()) == (400, False)
 
 
 def test_key__form_sent_again_by_a_reload__makes_no_second_key(tenant: Tenant, browser: Browser) -> None:

@@ -48,6 +48,28 @@ def test_webhook__created__shows_its_secret_once_and_delivers(
         assert "whsec_" not in owner.get(path).text
 
 
+def test_webhook__mode__is_chosen_shown_and_changed(
+    api: Client, tenant: Tenant, owner: Browser, receiver: Receiver
+) -> None:
+    path = place(tenant, "destinations/new/webhook")
+    once = re.search(r'name="once" value="([^"]+)"', owner.get(path).text)
+    assert once
+    values = {"form_": tenant.form(), "config__url": receiver.url("/hook"), "do": "save", "once": once[1]}
+    assert owner.post(path, form=path, **values, mode="never").status == 400
+    owner.post(path, form=path, **values, mode="test")
+    made = only_webhook(tenant)
+    page, edit = (place(tenant, f"destinations/{made.public_id}{part}") for part in ("", "/edit"))
+    assert made.mode == "test"
+    for mode, words in (("both", "Live and test submissions"), ("test", "Test submissions"), ("live", "")):
+        owner.post(edit, form=edit, do="mode", mode=mode)
+        assert api.get(f"/api/webhooks/{made.public_id}", tenant.key).json()["data"]["mode"] == mode
+        for seen in (page, place(tenant, "destinations")):
+            assert words in text_of(owner.get(seen))
+    assert "est submissions" not in text_of(owner.get(page))
+    assert owner.post(edit, form=edit, do="mode", mode="never").status == 400
+    assert only_webhook(tenant).mode == "live"
+
+
 @pytest.mark.on_sqlite
 @pytest.mark.parametrize(
     ("url", "words"),

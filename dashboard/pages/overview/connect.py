@@ -11,7 +11,7 @@ from forms_app.file_fields.entries import has_files
 from forms_app.models import Form
 from forms_app.react_snippet import react_component
 from forms_app.spam_protection import SpamProtection
-from keys.models import Organization
+from keys.models import AccessKey, Organization
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -120,11 +120,12 @@ WAYS = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Connection:
-    """The chosen way for a form. `key`: "" without a usable publishable key."""
+    """The chosen way for a form. `key`: "" without a usable publishable key; `is_test`: it is one of test mode."""
 
     form: Form
     way: Way
     key: str
+    is_test: bool
 
     @property
     def ways(self) -> list[tuple[Way, bool]]:
@@ -154,7 +155,8 @@ class Connection:
         return not self.way.proves and bool(protection.proof_of_work or protection.captcha)
 
 
-def connection_of(organization: Organization, form: Form, *, way: str) -> Connection:
-    """Return the way that `?snippet=` names, the first one by default."""
+def connection_of(organization: Organization, form: Form, *, way: str, key: str) -> Connection:
+    """Return the way that `?snippet=` names, the first one by default, with the test key for `?key=test`."""
     chosen = next((each for each in WAYS if each.name == way), WAYS[0])
-    return Connection(form, chosen, snippets.publishable_key(organization))
+    mode = AccessKey.Mode.TEST if key == AccessKey.Mode.TEST else AccessKey.Mode.LIVE
+    return Connection(form, chosen, snippets.publishable_key(organization, mode), mode == AccessKey.Mode.TEST)

@@ -37,7 +37,8 @@ def form(request: MemberRequest, form_id: str) -> HttpResponse:
     if part != PARTS["connect"]:
         context["activity"] = activity_of(request.member.forms, found, days=request.GET.get("days", ""))
     if part != PARTS["activity"]:
-        context["connection"] = connection_of(organization, found, way=request.GET.get("snippet", ""))
+        way, key = request.GET.get("snippet", ""), request.GET.get("key", "")
+        context["connection"] = connection_of(organization, found, way=way, key=key)
     if part:
         return render(request, part, context)
     newest = Submission.objects.shown(organization.pk).filter(form=found, spam=False).listed()
@@ -83,7 +84,9 @@ def test(request: MemberRequest, form_id: str) -> HttpResponse:
     found = find_form(request, form_id)
     problem, submission_id = "", ""
     try:
-        submission_id = encode_id(Prefix.SUBMISSION, send_test(found, request).id)
+        submission_id = encode_id(
+            Prefix.SUBMISSION, send_test(found, request, live=request.POST.get("mode") == "live").id
+        )
     except ApiError as error:
         problem = error.message
     if request.htmx:

@@ -13,10 +13,25 @@ from dashboard.html_forms.own_form_field import OwnFormField
 from keys.models import Organization
 from webhooks.events import public_events
 from webhooks.kinds.kind import LINE, SECRET, Config, Input, Kind
-from webhooks.models import WEBHOOK
+from webhooks.models import WEBHOOK, Receiver
 
 PREFIX = "config"
 UNTYPED = {"autocomplete": "off", "spellcheck": "false"}  # nothing here is a word or a person's data
+
+
+class ModeForm(forms.Form):
+    """Which submissions a receiver gets."""
+
+    mode = forms.ChoiceField(
+        required=False,
+        choices=Receiver.Mode.choices,
+        initial=Receiver.Mode.LIVE,
+        label=gettext_lazy("Mode"),
+        help_text=gettext_lazy("Live submissions, test submissions, or both."),
+    )
+
+    def clean_mode(self) -> str:
+        return self.cleaned_data["mode"] or Receiver.Mode.LIVE
 
 
 class NameForm(forms.Form):
@@ -36,7 +51,7 @@ class NameForm(forms.Form):
         return name
 
 
-class ReceiverForm(NameForm):
+class ReceiverForm(NameForm, ModeForm):
     """The form whose submissions are sent, and the name; of a webhook the events, while there is a choice."""
 
     def __init__(self, *args: Any, organization: Organization, kind: Kind, **kwargs: Any) -> None:
@@ -52,7 +67,7 @@ class ReceiverForm(NameForm):
                 self.fields["events"] = forms.MultipleChoiceField(
                     label=gettext("Events"), choices=public_events(), initial=names, widget=forms.CheckboxSelectMultiple
                 )
-        self.order_fields(["form", "name"])
+        self.order_fields(["form", "name", "mode"])
 
     def chosen_events(self) -> list[str]:
         """Return the events to subscribe to: every public one while there is no choice."""

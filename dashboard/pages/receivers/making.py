@@ -18,7 +18,7 @@ from dashboard.access import SAFE, MemberRequest, in_organization
 from dashboard.accounts.fresh_login import is_fresh
 from dashboard.frame.changes.sent_once import open_page, sent_once
 from dashboard.frame.limits.costs import by_script, while_typing
-from dashboard.pages.receivers.inputs import PREFIX, ConfigForm, NameForm, ReceiverForm
+from dashboard.pages.receivers.inputs import PREFIX, ConfigForm, ModeForm, NameForm, ReceiverForm
 from dashboard.pages.receivers.views import find_receiver, is_active_again, show_secret, to_receiver
 from forms_app.models import Form
 from keys.models import Role
@@ -81,7 +81,7 @@ def _create(request: MemberRequest, kind: Kind, entered: ReceiverForm, settings:
         except ApiError as error:
             settings.show(error)
         return None
-    of = {"organization": organization, "form": entered.cleaned_data["form"]}
+    of = {"organization": organization, **{name: entered.cleaned_data[name] for name in ("form", "mode")}}
     with sent_once(request, ONCE) as is_first:
         if not is_first:
             messages.warning(request, gettext("The destination was created already and is in the list."))
@@ -123,11 +123,19 @@ def edit(request: MemberRequest, receiver_id: str) -> HttpResponse:
         _ask_for_proof(request, kind)
     stored = config_of(found)
     named, settings = NameForm(initial={"name": found.name}), ConfigForm.showing(kind, stored)
+    moded = ModeForm(initial={"mode": found.mode})
     if request.POST.get("do") == "name" and not found.is_webhook:
         named = NameForm(request.POST)
         if named.is_valid():
             change_destination(found, {"name": named.cleaned_data["name"]})
             messages.success(request, gettext("The name is saved."))
+            return to_receiver(request, found)
+    elif request.POST.get("do") == "mode":
+        moded = ModeForm(request.POST)
+        if moded.is_valid():
+            change = change_webhook if found.is_webhook else change_destination
+            change(found, {"mode": moded.cleaned_data["mode"]})
+            messages.success(request, gettext("The mode is saved."))
             return to_receiver(request, found)
     elif request.method == "POST":
         settings = ConfigForm(request.POST, kind=kind)
@@ -138,6 +146,7 @@ def edit(request: MemberRequest, receiver_id: str) -> HttpResponse:
     context = {
         "receiver": found,
         "named": named,
+        "moded": moded,
         "kind_label": kind.label,
         "held": held_for([found]).get(found.pk, 0),
         "is_disabled_by_hand": found.disabled_reason == DISABLED_BY_HAND,

@@ -14,7 +14,7 @@ const CAPTCHAS = ["cf-turnstile-response", "h-captcha-response"]; // a token is 
 const CANCELED = "Nothing was sent, because a file was removed. Send the form again when you are ready.";
 const NO_FORM = "Files cannot be sent. Remove them and try again.";
 
-// form -> {page, formId, rows: {place: {row, controller, file, field, input}}, remembered: Set of places, again, …}
+// form -> {page, formId, key, rows: {place: {row, controller, file, field, input}}, remembered: Set of places, …}
 const states = new WeakMap();
 
 const isOf = (input, field) => input.type === "file" && (input.name || input.id) === field;
@@ -67,7 +67,7 @@ const stateOf = (page, form) => {
     const later = () => setTimeout(() => tidy(form)); // a reset is announced before it is done
     for (const type of ["change", "reset"]) form.addEventListener(type, later);
   }
-  return Object.assign(state, { page, formId: page.setting(form, "form-id") });
+  return Object.assign(state, { page, formId: page.setting(form, "form-id"), key: page.setting(form, "key") });
 };
 
 /** Returns the row of a file, made when there is none. */
@@ -99,12 +99,14 @@ const showSent = (state, place, entry) =>
 /** Sends one file, unless it has arrived before. Returns what is wrong with it, or nothing. */
 const sendOne = async (state, place, entry) => {
   const { field, file, row } = entry;
-  const { formId, tokens, proofs } = state;
+  const { formId, key, tokens, proofs } = state;
   const cancel = { Cancel: () => takeOut(state, place, entry) };
   let share = 0;
   entry.controller = new AbortController();
   row.show("sending", { progress: share, buttons: cancel });
-  const outcome = await sendFile(new URL(`f/${formId}/uploads`, import.meta.url), field, file, {
+  const url = new URL(`f/${formId}/uploads`, import.meta.url);
+  if (/^[^_]+_pub_test_/.test(key)) url.searchParams.set("test", key);
+  const outcome = await sendFile(url, field, file, {
     signal: entry.controller.signal,
     tokens,
     proofs,

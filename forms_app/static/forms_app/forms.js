@@ -315,8 +315,8 @@
   addEventListener("htmx:beforeRequest", take);
   addEventListener("up:form:submit", take);
   addEventListener("online", flush);
-  // A secret key, the developer's own machine, or a question: explain what is wrong.
-  if (/^[^_]+_[^_]+ |localhost$/.test(`${key} ${location.hostname}`) || "debug" in script.dataset)
+  // A secret or a test key, the developer's own machine, or a question: explain what is wrong.
+  if (/_test|localhost$|^[^_]+_[^_]+ /.test(`${key} ${location.hostname}`) || "debug" in script.dataset)
     more("explain", load, script);
   flush();
   try {

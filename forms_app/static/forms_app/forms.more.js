@@ -54,13 +54,18 @@ export const explainAction = (action) => {
   );
 };
 
-/** Reports a secret key. Loads the debug file on the developer's own machine, or when the tag asks for it. */
+/** Reports a secret key and a test key. Loads the debug file on the developer's own machine, or when the tag asks. */
 export const explain = async (load, script) => {
   const key = script.getAttribute("data-key") || "";
-  if (/^[^_]+_[^_]+$/.test(key))
+  if (/^[^_]+(_test)?_[^_]+$/.test(key))
     console.error(
       "Fieldpost: data-key is a secret key, and everyone can read it in this page. Regenerate it in the dashboard, " +
         "and use a publishable key, which has _pub_ in it.",
+    );
+  if (/^[^_]+(_pub)?_test_/.test(key))
+    console.warn(
+      "Fieldpost: data-key is a test key. This page sends test data: no mail is sent for it, and it is deleted after " +
+        "7 days. For visitors, use the live key.",
     );
   if (!/(^|\.)localhost$/.test(location.hostname) && !script.hasAttribute("data-debug")) return;
   const { watch } = await load(DEBUG_FILE, DEBUG_INTEGRITY);

@@ -309,6 +309,15 @@ def test_edit__name__is_changed_without_the_secrets(tenant: Tenant, owner: Brows
     assert owner.send(f"{page_of(tenant)}/edit", do="name", name=" ").status == 400
 
 
+def test_edit__mode__is_changed_without_the_secrets(tenant: Tenant, owner: Browser) -> None:
+    create(owner, tenant, "ntfy", {"url": "https://ntfy.sh/team"}, mode="both")
+    assert only_destination(tenant).mode == "both"
+    edit = f"{page_of(tenant)}/edit"
+    owner.post(edit, form=edit, do="mode", mode="test")
+    assert only_destination(tenant).mode == "test"
+    assert "Test submissions" in text_of(owner.get(page_of(tenant)))
+
+
 def test_delete__asks_with_its_losses_and_deletes_the_log(tenant: Tenant, owner: Browser) -> None:
     create(owner, tenant, "slack", SECRETS["slack"])
     page = page_of(tenant)

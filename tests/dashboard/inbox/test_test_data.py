@@ -1,4 +1,4 @@
-"""The switch "Test data": a session sees test submissions alone, or live ones alone (docs/contract.md 12.8)."""
+"""The switch "Test data": a session sees only test submissions, or only live ones (docs/contract.md 12.8)."""
 
 import dataclasses
 import io

@@ -17,7 +17,7 @@ from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver, Reply
 from tests.services.waiting import eventually
-from tests.support.browser import Browser, logged_in, member_of, place, text_of
+from tests.support.browser import Browser, logged_in, markup_of, member_of, place, text_of
 from tests.support.rows import put, put_many, wait_until_dispatched
 from tests.support.tenants import Tenant, make_tenant, text_field
 from tests.support.webhooks import register
@@ -112,7 +112,7 @@ def test_test_submission__of_a_member__takes_the_way_of_a_visitors_and_can_be_de
     path = place(tenant, f"forms/{form_id}")
     used = api.get("/api/me", tenant.key).json()["data"]["hour"]["used"]
 
-    sent = member.post(f"{path}/tests", form=path)
+    sent = member.post(f"{path}/tests", form=path, mode="live")
 
     pk = re.fullmatch(rf"{path}\?test=(sub_\w+)#test", sent.headers["Location"])
     assert pk
@@ -134,12 +134,44 @@ def test_test_submission__of_a_member__takes_the_way_of_a_visitors_and_can_be_de
     assert not Submission.objects.filter(organization=tenant.organization).exists()
 
 
+def test_code__of_a_form__has_the_live_key_or_the_test_key(tenant: Tenant, member: Browser) -> None:
+    path = place(tenant, f"forms/{tenant.form()}")
+    keys = {"": tenant.publishable, "&key=test": tenant.test_publishable, "&key=other": tenant.publishable}
+    for way in ("script", "fetch", "curl"):
+        for query, key in keys.items():
+            page = member.get(f"{path}?snippet={way}{query}")
+            assert {one for one in keys.values() if one in page.text} == {key}
+            assert ("It is a test key" in text_of(page)) is (key == tenant.test_publishable)
+    assert "Test key" not in text_of(member.get(f"{path}?snippet=html"))
+
+
+@pytest.mark.parametrize("chosen", [{}, {"mode": "test"}, {"mode": "other"}])
+def test_test_submission__unless_it_is_to_be_real__is_test_data(
+    api: Client, tenant: Tenant, member: Browser, chosen: dict[str, str]
+) -> None:
+    form_id = tenant.form(fields=[text_field("name", required=True)], notification_recipients=[tenant.owner.email])
+    path = place(tenant, f"forms/{form_id}")
+    page = markup_of(member.get(path))
+    assert re.search(r'name="mode" value="test"[^>]* checked', page)
+    assert re.search(r'name="mode" value="live"[^>]* checked', page) is None
+    sent = member.post(f"{path}/tests", form=path, **chosen)
+    wait_until_dispatched(tenant)
+    shown = member.follow(sent)
+    assert steps_of(shown)[:3] == ["Sent as a test", "Accepted and stored", "Recorded"]
+    assert "Recorded" in text_of(shown)
+    pk = sent.headers["Location"].partition("test=")[2].partition("#")[0]
+    assert api.get(f"/api/submissions/{pk}", tenant.key).json()["data"]["test"] is True
+    assert api.get("/api/submissions", tenant.key).json()["data"] == []
+    member.post(f"{path}/tests/{pk}/delete", form=f"{path}?test={pk}")
+    assert not Submission.objects.filter(organization=tenant.organization).exists()
+
+
 def test_test_submission__to_a_form_with_files__has_the_name_of_an_example(
     api: Client, tenant: Tenant, member: Browser
 ) -> None:
     form_id = tenant.form(fields=[text_field("cv", type="File", required=True, accept=[".docx"])])
     path = place(tenant, f"forms/{form_id}")
-    assert "Accepted and stored" in member.follow(member.post(f"{path}/tests", form=path)).text
+    assert "Accepted and stored" in member.follow(member.post(f"{path}/tests", form=path, mode="live")).text
     (record,) = api.get(f"/api/submissions?formId={form_id}", tenant.key).json()["data"]
     assert record["data"] == {"cv": "example.docx"}
 
@@ -151,7 +183,9 @@ def test_test_submission__of_a_visitor_or_another_form__is_neither_shown_nor_del
     answer = api.post(f"/api/submit?formId={form_id}", tenant.key, json={"test": "dashboard", "_test": "dashboard"})
     visitors = answer.json()["data"]["id"]
     path = place(tenant, f"forms/{other}")
-    own = member.post(f"{path}/tests", form=path).headers["Location"].partition("test=")[2].partition("#")[0]
+    own = (
+        member.post(f"{path}/tests", form=path, mode="live").headers["Location"].partition("test=")[2].partition("#")[0]
+    )
     for form, pk in ((form_id, visitors), (form_id, own), (other, "sub_nonsense")):
         assert steps_of(member.get(place(tenant, f"forms/{form}?test={pk}"))) == []
         assert member.post(place(tenant, f"forms/{form}/tests/{pk}/delete"), form=path).status == 404
@@ -161,7 +195,7 @@ def test_test_submission__of_a_visitor_or_another_form__is_neither_shown_nor_del
 def test_test_submission__that_a_spam_rule_catches__says_so(tenant: Tenant, member: Browser) -> None:
     form_id = tenant.form(fields=[text_field("name", required=False)], spam_protection={"blocked_words": ["test"]})
     path = place(tenant, f"forms/{form_id}")
-    shown = member.follow(member.post(f"{path}/tests", form=path))
+    shown = member.follow(member.post(f"{path}/tests", form=path, mode="live"))
     assert steps_of(shown)[:3] == ["Sent as a test", "Accepted and stored", "Marked as spam"]
     assert 'word: "test" in name' in text_of(shown)
 
@@ -176,7 +210,7 @@ def test_test_submission__to_a_draft_or_over_the_limit__is_refused_and_says_why(
         pages = []
         for each in (draft, form_id, form_id):
             path = place(tenant, f"forms/{each}")
-            pages.append(text_of(member.follow(member.post(f"{path}/tests", form=path))))
+            pages.append(text_of(member.follow(member.post(f"{path}/tests", form=path, mode="live"))))
         assert "Publish the form, then try it here." in pages[0]
         assert "This form does not take submissions now. Publish it first." in pages[0]
         assert "Sent as a test" in pages[1]
