@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, OuterRef, Q, Subquery
 from django.utils.translation import gettext
 
 from config.base.times import now
@@ -108,9 +108,11 @@ def refused_csv(file: ImportFile, names: list[str]) -> Iterator[bytes]:
 
 
 def undoable(form: Form, *, within: dt.timedelta) -> list[Import]:
-    """Return the imports into a form that can be undone now, newest first."""
-    recent = Import.objects.filter(form=form, undone_at=None, last_call_at__gt=now() - within)
-    return list(recent.order_by("-pk")[:20])
+    """Return the imports into a form with something to undo now, newest first, with the `file_name` of an upload."""
+    recent = Import.objects.filter(Q(kept__gt=0) | Q(spam__gt=0), form=form, undone_at=None)
+    file = ImportFile.objects.filter(imported_in=OuterRef("pk")).order_by("pk")
+    named = recent.annotate(file_name=Subquery(file.values("name")[:1]))
+    return list(named.filter(last_call_at__gt=now() - within).order_by("-pk")[:20])
 
 
 def purge_files_of_imports() -> int:

@@ -1,7 +1,7 @@
 """The inputs of an import: a file, and what its columns are."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -21,6 +21,7 @@ SOURCES = [
     ("typeform", "Typeform"),
     ("google", "Google Forms"),
 ]
+TIMES = frozenset({"createdat", "submittedat", "sentat", "timestamp", "submissiondate", "datetime", "date", "time"})
 VALUE, LEFT_OUT = "value", "none"
 USES = [
     (VALUE, pgettext_lazy("the use of a column", "Value")),
@@ -107,9 +108,12 @@ def names_of(records: Sequence[dict[str, Any]], preset_name: str) -> list[str]:
     return list(names)[:MAX_SHOWN]
 
 
-def first_choice(preset_name: str, names: Sequence[str], zone: str) -> dict[str, Any]:
-    """Return how the columns are mapped before anybody chooses."""
-    preset = PRESETS.get(preset_name, Preset(time=("createdAt", "created_at", "Timestamp", "Date", "date", "time")))
+def first_choice(
+    preset_name: str, names: Sequence[str], zone: str, fields: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return how the columns are mapped before anybody chooses: values as the form's fields, by their name or label."""
+    times = tuple(name for name in names if _letters(name) in TIMES)
+    preset = PRESETS.get(preset_name, Preset(time=times))
     chosen: dict[str, Any] = {"preset": preset_name, "zone": zone, "date_format": "", "uses": {}, "names": {}}
     for use, candidates in (("time", preset.time), ("id", preset.id), ("spam", preset.spam)):
         if found := next((name for name in candidates if name in names), None):
@@ -117,8 +121,16 @@ def first_choice(preset_name: str, names: Sequence[str], zone: str) -> dict[str,
     for name in names:
         if name in preset.dropped:
             chosen["uses"].setdefault(name, LEFT_OUT)
-    chosen["names"] = {name: new for name, new in preset.renamed.items() if name in names}
+    known = {_letters(field[key]): field["name"] for key in ("label", "name") for field in fields}
+    for name in names:
+        new = preset.renamed.get(name) or known.get(_letters(name))
+        if new and new not in names and new not in chosen["names"].values():
+            chosen["names"][name] = new
     return chosen
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def read_choice(post: Any, chosen: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def import_file(request: MemberRequest, form_id: str) -> HttpResponse:
         else:
             preset = entered.cleaned_data["preset"]
             names = names_of(first_records(kept), preset)
-            kept.chosen = first_choice(preset, names, str(current_zone()))
+            kept.chosen = first_choice(preset, names, str(current_zone()), form.fields)
             kept.save(update_fields=["chosen"])
             return redirect("dashboard:form-import-file", request.member.organization.slug, form.public_id, kept.pk)
     context = {"form": form, "entered": entered, "imports": undoable(form, within=UNDONE_WITHIN)}
@@ -98,14 +98,15 @@ def import_columns(request: MemberRequest, form_id: str, file_id: uuid.UUID) -> 
         file.save(update_fields=["chosen"])
         if request.POST.get("do") == "import" and "time" in file.chosen["uses"].values():
             return _step(request, form, file)
+    has_time = "time" in file.chosen["uses"].values()
     context = {
         "form": form,
         "file": file,
         "entered": entered,
         "uses": USES,
         "columns": shown_columns(file.chosen, names, records, values),
-        "has_time": "time" in file.chosen["uses"].values(),
-        "rows": list(_preview(form, columns_of(file.chosen), records)) if is_right else [],
+        "has_time": has_time,
+        "rows": list(_preview(form, columns_of(file.chosen), records)) if is_right and has_time else [],
     }
     template = "dashboard/form_import_progress.html" if file.read else "dashboard/form_import_columns.html"
     return render(request, template, context, status=200 if is_right else 400)

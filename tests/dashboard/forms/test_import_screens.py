@@ -13,11 +13,9 @@ from submissions.models import Import, ImportFile, Submission
 from tests.services.client import Answer
 from tests.support.browser import Browser, place, text_of
 from tests.support.posted_files import FILE_HEADERS, body_of
-from tests.support.tenants import Tenant, make_tenant
+from tests.support.tenants import Tenant, make_tenant, text_field
 
-ROWS = (
-    "Created at;E-Mail;IP;Junk\n31.01.2024 09:30;ada@example.com;192.0.2.1;no\n31.02.2024 09:30;bob@example.com;;yes\n"
-)
+ROWS = "Wann;E-Mail;IP;Junk\n31.01.2024 09:30;ada@example.com;192.0.2.1;no\n31.02.2024 09:30;bob@example.com;;yes\n"
 
 
 def page(tenant: Tenant) -> str:
@@ -56,11 +54,14 @@ def test_file__of_another_service__is_mapped_previewed_imported_and_undone(tenan
     refused = member.get(f"{columns}/refused")
     assert refused.headers["Content-Disposition"] == 'attachment; filename="refused.csv"'
     lines = list(csv.reader(StringIO(refused.text.removeprefix("\ufeff"))))
-    assert lines[0] == ["_row", "_field", "_code", "_message", "Created at", "E-Mail", "IP", "Junk"]
+    assert lines[0] == ["_row", "_field", "_code", "_message", "Wann", "E-Mail", "IP", "Junk"]
     assert [lines[1][0], *lines[1][4:]] == ["2", "31.02.2024 09:30", "bob@example.com", "", "yes"]
 
     batch = Import.objects.get(organization=tenant.organization)
-    assert "1 submission" in text_of(member.get(page(tenant)))
+    assert "Export Mai.csv , 1 submission" in text_of(member.get(page(tenant)))
+    again = upload(member, page(tenant), "Again.csv", ROWS.encode("cp1252")).headers["Location"]
+    member.send(again, do="import", **chosen, **times)
+    assert "Again.csv" not in text_of(member.get(page(tenant)))  # it has nothing to undo
     undo = place(tenant, f"forms/{tenant.default_form_id}/imports/{batch.public_id}/undo")
     assert "The import is undone." in text_of(member.follow(member.post(undo, form=page(tenant))))
     assert stored(tenant) == []
@@ -75,6 +76,17 @@ def test_file__with_a_preset__needs_no_choice(tenant: Tenant, member: Browser) -
     names = {"use__0": "value", "use__1": "none", "use__2": "time", "use__3": "id"}
     member.send(columns, do="import", zone="UTC", **names)
     assert stored(tenant) == [("2020-10-13 14:02", {"name": "Ada"}, False)]
+
+
+def test_file__with_columns_like_the_fields__is_mapped_by_itself(tenant: Tenant, member: Browser) -> None:
+    form = tenant.form(fields=[text_field("name", label="Your name"), text_field("email", type="Email")])
+    rows = "Submitted At,YOUR NAME,E-Mail,name,Other\n2024-01-31T09:30:00Z,Ada,a@b.example,x,y\n"
+
+    columns = upload(member, place(tenant, f"forms/{form}/import"), "a.csv", rows.encode()).headers["Location"]
+
+    shown = text_of(member.get(columns))
+    assert "email : a@b.example" in shown
+    assert "YOUR NAME : Ada" in shown  # another column has the name of its field
 
 
 def test_file__of_many_rows__goes_on_step_by_step(tenant: Tenant, member: Browser) -> None:
