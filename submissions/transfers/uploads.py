@@ -145,7 +145,7 @@ def _take_of_page(request: HttpRequest, form: Form) -> StoredFile:
     organization = form.organization
     if form.is_unavailable:
         raise Suspended(NOT_AVAILABLE)
-    refusal = refuse_upload(request, form)
+    refusal = refuse_upload(request, form, is_test=find_test_key(request, form) is not None)
     if refusal:
         raise refusal
     with _read(request) as body:
