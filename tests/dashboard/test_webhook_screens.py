@@ -275,7 +275,8 @@ def test_webhook__of_all_forms__is_the_first_choice_and_works_without_a_form(
     offered = re.findall(
         r'<option value="([^"]+)"( selected)?', owner.get(place(tenant, "destinations/new/webhook")).text
     )
-    assert offered == [("all", " selected"), (tenant.default_form_id, "")]
+    modes = [("live", " selected"), ("test", ""), ("both", "")]
+    assert offered == [("all", " selected"), (tenant.default_form_id, ""), *modes]
     stranger, form_id = make_tenant(), tenant.form(name="Jobs")
     assert create(owner, tenant, stranger.default_form_id, receiver.url("/hook")).status == 400
     assert SECRET.search(create(owner, tenant, "all", receiver.url("/hook")).text)

@@ -2,9 +2,11 @@
 
 import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from config.base.ids import Prefix, decode_id, encode_id, made_at
 from config.base.times import format_time, now
@@ -346,9 +348,13 @@ def test_import__id_of_the_import__is_that_of_the_list_of_imports(tenant: Tenant
 
 def test_import__the_same_rows_by_calls_at_the_same_time__come_in_once(api: Client, tenant: Tenant) -> None:
     rows = [row(number, sourceId=str(number)) for number in range(200)]
+
+    def by_one(some: list[dict[str, Any]]) -> dict[str, Any]:
+        with closing(connection):  # that of this thread
+            return brought(api, tenant, *some)
+
     with ThreadPoolExecutor(4) as pool:
-        orders = [rows, rows[::-1], rows, rows[::-1]]
-        done = list(pool.map(lambda some: brought(api, tenant, *some), orders))
+        done = list(pool.map(by_one, [rows, rows[::-1], rows, rows[::-1]]))
     assert sum(outcome["imported"] for outcome in done) == 200
     assert sum(outcome["skipped"] for outcome in done) == 600
     assert listed(api, tenant)[0] == 200

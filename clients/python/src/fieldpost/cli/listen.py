@@ -30,7 +30,8 @@ def listen(forward_to: str | None, form: str | None, live: bool, print_secret: b
     Messages are signed as those of webhooks are, with a secret that stays the same: your code verifies them without a
     change. What your server refuses is shown, and not sent again. Ctrl-C ends it.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for ending in (signal.SIGINT, signal.SIGTERM):  # a shell starts commands in the background with SIGINT ignored
+        signal.signal(ending, signal.default_int_handler)
     if forward_to is not None:
         base_url(forward_to.partition("?")[0])
     try:
