@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from config import account_settings
 from config.api.openapi.settings import openapi_settings
+from config.api.rest_settings import REST_SETTINGS
+from config.environment.caches import redis_cache
 from config.environment.postgresql import with_limits
 from config.environment.variables import is_cut, read_environment
 from config.error_reports import start_error_reports
 from config.logs import logging_config
+from config.pages.policies import content_security_policy
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "data").resolve()
@@ -194,16 +198,7 @@ CACHES: dict[str, dict[str, Any]] = {
     "counters": {**LOCAL_CACHE, "LOCATION": "counters"},  # the API's limits
 }
 if REDIS_URL:
-    CACHES["default"] = CACHES["counters"] = {
-        "BACKEND": "config.base.redis_caches.ForgivingRedisCache",
-        "LOCATION": REDIS_URL,
-        "KEY_PREFIX": "fieldpost:json",
-        "OPTIONS": {
-            "serializer": "config.base.redis_caches.JsonSerializer",
-            "socket_timeout": REDIS_TIMEOUT_SECONDS,
-            "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
-        },
-    }
+    CACHES["default"] = CACHES["counters"] = redis_cache(REDIS_URL, REDIS_TIMEOUT_SECONDS)
 else:
     # This cache is not shared between processes, but fieldpost.E002 allows only one.
     SILENCED_SYSTEM_CHECKS.append("django_ratelimit.E003")
@@ -273,12 +268,7 @@ AUTH_USER_MODEL = "keys.User"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "dashboard:home"
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "dashboard.accounts.password_strength.StrengthValidator"},
-]
+AUTH_PASSWORD_VALIDATORS = account_settings.PASSWORD_VALIDATORS
 # https://docs.allauth.org/en/latest/account/configuration.html
 ACCOUNT_ADAPTER = "dashboard.allauth_adapters.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
@@ -294,35 +284,12 @@ ACCOUNT_EMAIL_NOTIFICATIONS = True  # "your password was changed"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_RATE_LIMITS = account_settings.RATE_LIMITS
+ACCOUNT_FORMS = account_settings.FORMS
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 600  # seconds after a login in which sensitive changes do not ask again
-# For a second step, `key` is the account: only someone with the password gets there. For passwords, the adapter makes
-# it client and account, so that strangers cannot lock somebody out. Beyond a "doubt", a login needs a proof.
-ACCOUNT_RATE_LIMITS = {
-    "login": "120/m/ip",  # an office behind one address; wrong passwords have the limits below
-    "login_failed": "10/5m/key",
-    "login_doubt_address": "10/m/ip",
-    "login_doubt_account": "20/h/key",
-    "login_proof_code": "3/h/key",
-    "step_up_code": "5/h/key",
-    "confirm_email": "3/m/key,20/h/key",  # codes mailed to one address
-}
-ACCOUNT_FORMS = {
-    "login": "dashboard.html_forms.account.LoginForm",
-    "signup": "dashboard.html_forms.account.SignupForm",
-    "reset_password": "dashboard.html_forms.account.ResetPasswordForm",
-    "reset_password_from_key": "dashboard.html_forms.account.ResetPasswordKeyForm",
-    "add_email": "dashboard.html_forms.account.AddEmailForm",
-    "change_password": "dashboard.html_forms.account.ChangePasswordForm",
-    "set_password": "dashboard.html_forms.account.SetPasswordForm",
-}
 USERSESSIONS_ADAPTER = "dashboard.allauth_adapters.UserSessionsAdapter"
 MFA_ADAPTER = "dashboard.allauth_adapters.MFAAdapter"
-MFA_FORMS = {
-    "authenticate": "dashboard.html_forms.account.AuthenticateForm",
-    "reauthenticate": "dashboard.html_forms.account.ReauthenticateCodeForm",
-    "activate_totp": "dashboard.html_forms.account.ActivateTOTPForm",
-    "add_webauthn": "dashboard.html_forms.account.AddWebAuthnForm",
-}
+MFA_FORMS = account_settings.SECOND_STEP_FORMS
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = not OIDC_ONLY
 MFA_TOTP_ISSUER = "Fieldpost"
@@ -344,25 +311,9 @@ if TRUSTED_PROXY_COUNT:
 
 # Pages ---------------------------------------------------------------------------------------------------------------
 # https://django-csp.readthedocs.io/en/latest/configuration.html
-# Hosted forms and the demo set their own policies, which take precedence. `data:` is for the QR code of an
-# authenticator app and the marks in the style sheet.
-CONTENT_SECURITY_POLICY: dict[str, Any] = {
-    "EXCLUDE_URL_PREFIXES": ("/api/",),  # its only page is the documentation, which needs more
-    "DIRECTIVES": {
-        "default-src": ["'none'"],
-        "script-src": ["'self'"],
-        "style-src": ["'self'"],
-        "img-src": ["'self'", "data:"],
-        "font-src": ["'self'"],
-        "connect-src": ["'self'", EVENTS_URL],
-        "form-action": ["'self'"],
-        "base-uri": ["'none'"],
-        "frame-ancestors": ["'none'"],
-    },
-}
+CONTENT_SECURITY_POLICY = content_security_policy(EVENTS_URL)
 
 # API -----------------------------------------------------------------------------------------------------------------
-# https://www.django-rest-framework.org/api-guide/settings/
 MAX_BODY_BYTES = 256 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 FILE_UPLOAD_HANDLERS = [
@@ -370,19 +321,7 @@ FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",  # of files to import
 ]
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_500  # the builder sends up to ten inputs for each of 200 fields
-REST_FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["keys.authentication.AccessKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["keys.permissions.HasAccessKeyPermission"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.negotiation.IgnoreAccept",
-    "DEFAULT_PARSER_CLASSES": [],  # views read bodies by `config.api.parsing`
-    "DEFAULT_SCHEMA_CLASS": "config.api.schema.EnvelopeAutoSchema",
-    "EXCEPTION_HANDLER": "config.api.errors.handle_exception",
-    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
-    "COMPACT_JSON": True,
-    "UNICODE_JSON": True,
-    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export, not of DRF
-}
+REST_FRAMEWORK = REST_SETTINGS
 SPECTACULAR_SETTINGS = openapi_settings(PUBLIC_URL)
 
 # Webhooks and mail ---------------------------------------------------------------------------------------------------

@@ -4,78 +4,20 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import hypothesis
 import pytest
-from hypothesis import strategies as st
 
 from config.base.ids import Prefix, decode_id
 from forms_app.models import Form
-from keys.models import AuditEvent, RememberedAnswer
+from keys.models import RememberedAnswer
 from keys.plans import Plan
+from tests.api.forms.documents import DEFAULTS, SECRET, get, path, put, state_of, try_out
 from tests.services.client import Answer, Client
 from tests.support.answers.sending import FIELDS, REPLY
 from tests.support.browser import person_of
 from tests.support.replies import NOT_FOUND, UNAUTHORIZED, an_id, failure, success
 from tests.support.tenants import Tenant, make_tenant, text_field
 
-SECRET = "0x4AAA-the-secret-of-ada"
 JSON = {"Content-Type": "application/json"}
-DEFAULTS: dict[str, Any] = {
-    "key": "orders",
-    "name": "Orders",
-    "status": "draft",
-    "address": None,
-    "fields": [],
-    "allowedOrigins": [],
-    "redirectUrl": "",
-    "successMessage": "",
-    "description": "",
-    "buttonLabel": "",
-    "returnUrl": "",
-    "language": "en",
-    "retentionDays": None,
-    "spam": {
-        "minSeconds": 2,
-        "maxLinks": None,
-        "blockedWords": [],
-        "proofOfWork": False,
-        "captcha": None,
-        "siteKey": "",
-        "secret": None,
-    },
-    "reply": None,
-    "confirmation": False,
-    "recipients": [],
-    "senderName": "",
-    "replyTo": None,
-    "accent": None,
-    "poweredBy": True,
-}
-
-
-def path(key: str, *, dry: bool = False) -> str:
-    return f"/api/forms/by-key/{key}" + ("?dryRun=true" if dry else "")
-
-
-def put(api: Client, tenant: Tenant, document: Any, *, key: str = "orders", by: str = "", **headers: str) -> Answer:
-    sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    return api.request("PUT", path(key), by or tenant.key, json=document, headers=sent)
-
-
-def try_out(api: Client, tenant: Tenant, document: Any, *, by: str = "", **headers: str) -> Answer:
-    sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    return api.request("PUT", path("orders", dry=True), by or tenant.key, json=document, headers=sent)
-
-
-def get(api: Client, tenant: Tenant, key: str = "orders", *, by: str = "", **headers: str) -> Answer:
-    sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    return api.get(path(key), by or tenant.key, headers=sent)
-
-
-def state_of(tenant: Tenant) -> list[Any]:
-    """Return whatever a document could change."""
-    forms = Form.objects.filter(organization=tenant.organization).order_by("pk")
-    return [list(forms.values()), AuditEvent.objects.filter(organization_ref=tenant.organization.pk).count()]
 
 
 def refusal(answer: Answer) -> tuple[int, list[tuple[str, str]]]:
@@ -434,90 +376,3 @@ def test_idempotency_key__of_a_put__is_ignored(api: Client) -> None:
     assert [answer.status for answer in answers] == [201, 200]
     assert get(api, tenant).json()["data"]["name"] == "Bob"
     assert not RememberedAnswer.objects.filter(organization=tenant.organization).exists()
-
-
-# Forms as people make them: texts in any script, every type of field, checks against spam, replies.
-texts = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="{}<>."), max_size=40)
-names = texts.filter(str.strip)
-labels = st.fixed_dictionaries({"label": names, "required": st.booleans()}, optional={"help": texts})
-options = st.fixed_dictionaries({"options": st.lists(names, min_size=1, max_size=4)})
-
-
-nothing: st.SearchStrategy[dict[str, Any]] = st.just({})
-
-
-def of_type(name: str, more: st.SearchStrategy[dict[str, Any]] = nothing) -> st.SearchStrategy[dict[str, Any]]:
-    return st.builds(lambda label, extra: {"type": name, **label, **extra}, labels, more)
-
-
-kinds = st.one_of(
-    *(of_type(name) for name in ("Text", "Textarea", "Number", "Phone", "URL", "Date", "Hidden")),
-    of_type("Text", st.fixed_dictionaries({"placeholder": texts})),
-    of_type("Select", options),
-    of_type("Checkbox", st.one_of(nothing, options)),
-    of_type("File", st.fixed_dictionaries({"accept": st.lists(st.sampled_from(["image/*", ".PDF", "text/csv"]))})),
-)
-email = st.just({"name": "mail", "label": "Mail", "type": "Email", "required": True})
-captchas = st.one_of(
-    st.fixed_dictionaries({"captcha": st.none(), "siteKey": texts}),
-    st.fixed_dictionaries(
-        {"captcha": st.sampled_from(["turnstile", "hcaptcha"]), "siteKey": names, "secret": st.just(SECRET)}
-    ),
-)
-spam_rules = st.builds(
-    lambda rules, captcha: {**rules, **captcha},
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "minSeconds": st.one_of(st.none(), st.integers(0, 60)),
-            "maxLinks": st.one_of(st.none(), st.integers(0, 1000)),
-            "blockedWords": st.lists(names, max_size=3),
-            "proofOfWork": st.just(value=True),
-        },
-    ),
-    captchas,
-)
-urls = st.sampled_from(["", "https://example.com/thanks?a=1#b", "http://localhost:8000/"])
-replies = st.builds(lambda subject, text: {"enabled": False, "subject": subject, "text": text}, names, names)
-documents = st.fixed_dictionaries(
-    {"name": names, "fields": st.builds(lambda first, more: [first, *more], email, st.lists(kinds, max_size=5))},
-    optional={
-        "status": st.sampled_from(["draft", "published"]),
-        "allowedOrigins": st.lists(st.sampled_from(["https://a.example", "HTTPS://*.B.example:443"])),
-        "redirectUrl": urls,
-        "successMessage": texts,
-        "description": st.builds("\r\n".join, st.lists(texts)),
-        "buttonLabel": texts,
-        "returnUrl": urls,
-        "language": st.sampled_from(["en", "de", "ar"]),
-        "retentionDays": st.one_of(st.none(), st.integers(1, 3650)),
-        "spam": spam_rules,
-        "reply": st.one_of(st.none(), replies),
-        "senderName": st.sampled_from(["", "Ada", "Ärzte & Söhne", "  two  words "]),
-        "accent": st.sampled_from([None, "#2563EB"]),
-        "poweredBy": st.booleans(),
-    },
-)
-
-
-def test_document__of_any_form__survives_into_another_organization(api: Client) -> None:
-    first, second = make_tenant(), make_tenant()
-    owner = person_of(first).email
-
-    @hypothesis.settings(max_examples=60, deadline=None, derandomize=True, database=None)
-    @hypothesis.given(documents)
-    def check(document: dict[str, Any]) -> None:
-        made = put(api, first, {**document, "recipients": [{"email": owner}], "replyTo": owner})
-        assert made.status in (200, 201), made.text
-        read = get(api, first).json()["data"]
-        secret = {"secret": SECRET} if read["spam"]["secret"] else {}
-        there = put(api, second, {**read, "spam": {**read["spam"], **secret}})
-        assert there.status in (200, 201), there.text
-        other = get(api, second).json()["data"]
-        statuses = {"recipients": [{"email": owner, "status": "pending"}]}
-        assert other == {**read, **statuses}
-        before = state_of(second)
-        assert put(api, second, other).status == 200
-        assert state_of(second) == before
-
-    check()
