@@ -80,7 +80,7 @@ def _look(scope: Scope, position: int, limit: int, *, last: int | None = None) -
     with snapshot() as alias:
         counters = ReadingPosition.objects.using(alias).filter(pk=scope.organization_id)
         newest, served = counters.values_list(last_of(scope.test), served_of(scope.test)).first() or (0, 0)
-        after = scope.rows().using(alias).filter(position__gt=position).order_by("position")
+        after = scope.rows(alias).filter(position__gt=position).order_by("position")
         if last is not None:
             after = after.filter(position__lte=last)
         rows = load_files(after.defer(*HEAVY_COLUMNS)[: limit + 1])

@@ -89,10 +89,14 @@ class Scope:
         narrowed = self.since or self.until or self.text or self.unread or self.id or self.test or self.only
         return not narrowed and self.held is Holding.LISTED
 
-    def without_text(self) -> SubmissionQuerySet:
-        """Return everything in scope except for the text, unordered."""
+    def without_text(self, using: str | None = None) -> SubmissionQuerySet:
+        """
+        Return everything in scope except for the text, unordered.
+
+        `using`: inside a snapshot, its alias: a session of PostgreSQL that waits for a second one can wait for itself.
+        """
         # Only the forms if there are some: two equal conditions would let the planner choose the wrong index.
-        forms, every = self.forms, Submission.objects
+        forms, every = self.forms, Submission.objects.using(using)
         rows = every.filter(organization=self.organization_id) if forms is None else every.filter(form__in=forms)
         if self.test:
             # Of the organization, too: its few test submissions have an index. None is imported.
@@ -130,9 +134,9 @@ class Scope:
             return rows.exclude(held__in=[Submission.Held.NOT, UNCONFIRMED])
         return rows.filter(held=HELD_AS[self.held]) if self.held in HELD_AS else rows.exclude(held=UNCONFIRMED)
 
-    def rows(self) -> SubmissionQuerySet:
+    def rows(self, using: str | None = None) -> SubmissionQuerySet:
         """Return everything in scope, unordered, as exports read it."""
-        return containing(self.without_text(), self.texts)
+        return containing(self.without_text(using), self.texts)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -159,7 +163,7 @@ def find_page(scope: Scope, *, number: int, size: int) -> Page:
     """Return a page of a list, newest first, all from one moment; a page past the end has no rows."""
     start = (number - 1) * size
     with snapshot() as alias:
-        rows = scope.without_text().using(alias)
+        rows = scope.without_text(alias)
         total, is_exact, found = _count(scope, rows)
         if found is not None:
             ids = found[start : start + size]
@@ -192,14 +196,14 @@ def has_unconfirmed(scope: Scope) -> bool:
 def count_bounded(scope: Scope) -> tuple[int, bool]:
     """Return how many rows there are, and whether that is exact: a bound that many lists have is not counted past."""
     with snapshot() as alias:
-        total, is_exact, _ = _count(scope, scope.without_text().using(alias))
+        total, is_exact, _ = _count(scope, scope.without_text(alias))
         return total, is_exact
 
 
 def next_ids(scope: Scope, *, before: uuid.UUID, size: int) -> list[uuid.UUID]:
     """Return the newest ids in scope below an id, newest first, `size` at most."""
     with snapshot() as alias:
-        rows = scope.without_text().using(alias).filter(id__lt=before)
+        rows = scope.without_text(alias).filter(id__lt=before)
         if scope.text:
             return _newest(scope, rows, size)
         return list(rows.order_by("-id").values_list("id", flat=True)[:size])
@@ -207,7 +211,7 @@ def next_ids(scope: Scope, *, before: uuid.UUID, size: int) -> list[uuid.UUID]:
 
 def count_and_find(scope: Scope, alias: str) -> tuple[int, list[uuid.UUID] | None]:
     """Return how many rows there are, and of a search with few matches their ids too, for `read_exactly`."""
-    rows = scope.without_text().using(alias)
+    rows = scope.without_text(alias)
     if scope.text:
         return count_matches(rows, scope.texts, organization=scope.organization_id)
     return _tallied(scope, alias) if scope.is_whole else rows.count(), None
@@ -234,9 +238,9 @@ def read_exactly(
     if found is not None:
         ids = found[start:last]
     elif scope.text and last <= MOST_COUNTED:
-        ids = _newest(scope, scope.without_text().using(alias), last)[start:]
+        ids = _newest(scope, scope.without_text(alias), last)[start:]
     else:
-        ids = read_ids(scope.rows().using(alias), start, size, total=total)
+        ids = read_ids(scope.rows(alias), start, size, total=total)
     return rows_of(ids, alias)
 
 
