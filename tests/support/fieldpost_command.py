@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,22 @@ class Command:
             **{name: value for name, value in named.items() if value},
         }
 
+    @contextmanager
+    def started(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Start what waits, such as for a person or for news, and end it after the block."""
+        running = subprocess.Popen(
+            [sys.executable, "-m", "fieldpost", *arguments],
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        try:
+            yield running
+        finally:
+            running.kill()
+            running.communicate()
+
     def run(self, *arguments: str, **variables: str) -> Ran:
         command = [sys.executable, "-m", "fieldpost", *arguments]
         done = subprocess.run(
@@ -70,6 +87,12 @@ class Command:
             check=False,
         )
         return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def next_line(started: subprocess.Popen[bytes]) -> Any:
+    """Wait for the next object of the output."""
+    assert started.stdout is not None
+    return json.loads(started.stdout.readline())
 
 
 def command_of(service: Application, key: str, folder: Path) -> Command:

@@ -41,8 +41,11 @@ class Service:
             def log_message(self, *_arguments: object) -> None:
                 """Print nothing."""
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.handle_error = lambda *_arguments: None  # type: ignore[method-assign] # it closes connections itself
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, *_arguments: object) -> None:
+                """Print nothing: the handler closes connections itself."""
+
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
 
     def client(self) -> fieldpost.Client:

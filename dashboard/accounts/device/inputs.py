@@ -1,6 +1,6 @@
 """The inputs of `/account/device`."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.db.models import QuerySet
@@ -32,8 +32,8 @@ class OrganizationForm(forms.Form):
 
     def __init__(self, *args: Any, organizations: QuerySet[Organization], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["organization"]
-        field.queryset = organizations  # type: ignore[attr-defined]  # that of a ModelChoiceField
+        field = cast("forms.ModelChoiceField[Organization]", self.fields["organization"])
+        field.queryset = organizations
         self.only = organizations[0] if len(organizations) == 1 else None
         if self.only:
             field.initial, field.widget = self.only.pk, forms.HiddenInput()

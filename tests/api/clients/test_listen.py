@@ -2,12 +2,7 @@
 
 import json
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from standardwebhooks import Webhook
 
@@ -17,30 +12,9 @@ from keys.models import AccessKey
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.receivers import Receiver, Reply
-from tests.support.fieldpost_command import Command, command_of
+from tests.support.fieldpost_command import command_of, next_line
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import make_tenant
-
-
-@contextmanager
-def listening(command: Command, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    started = subprocess.Popen(
-        [sys.executable, "-m", "fieldpost", "listen", *arguments],
-        cwd=command.folder,
-        env=command.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        yield started
-    finally:
-        started.kill()
-        started.communicate()
-
-
-def line(started: subprocess.Popen[bytes]) -> Any:
-    assert started.stdout is not None
-    return json.loads(started.stdout.readline())
 
 
 def test_listen__submission_to_its_form__is_forwarded_as_a_webhook_has_it(
@@ -50,11 +24,11 @@ def test_listen__submission_to_its_form__is_forwarded_as_a_webhook_has_it(
     form_id, command = tenant.form(), command_of(service, tenant.key, tmp_path)
     receiver.replies.extend([Reply(500), Reply(200)])
 
-    with listening(command, "--live", "--form", "contact", "--forward-to", receiver.url()) as started:
-        ready = line(started)
+    with command.started("listen", "--live", "--form", "contact", "--forward-to", receiver.url()) as started:
+        ready = next_line(started)
         submit_and_get_id(api, tenant, "", {"text": "to another form"})
         sent = [submit_and_get_id(api, tenant, form_id, {"text": f"Grüße {number}"}) for number in range(2)]
-        shown = [line(started), line(started)]
+        shown = [next_line(started), next_line(started)]
         started.send_signal(signal.SIGTERM)
         assert started.wait(60) == 0
 
@@ -84,10 +58,10 @@ def test_listen__with_a_test_key__shows_what_trigger_sends(service: Application,
     )
     command = command_of(service, key, tmp_path)
 
-    with listening(command) as started:
-        assert line(started)["mode"] == "test"
+    with command.started("listen") as started:
+        assert next_line(started)["mode"] == "test"
         sent = command.run("trigger", "submission.created", "--override", "name=Grüße").json()
-        shown = line(started)
+        shown = next_line(started)
 
     assert shown["submissionId"] == sent["id"]
     assert shown["body"]["data"]["data"]["name"] == "Grüße"
@@ -104,8 +78,8 @@ def test_listen__key_revoked__ends_with_an_error(service: Application, tmp_path:
     permissions = ("submissions:read", "webhooks:write")
     row, key = issue_key(organization=tenant.organization, name="Laptop", by=None, permissions=permissions)
 
-    with listening(command_of(service, key, tmp_path), "--live") as started:
-        line(started)
+    with command_of(service, key, tmp_path).started("listen", "--live") as started:
+        next_line(started)
         revoke_key(row, by=None)
         out, err = started.communicate(timeout=60)
 

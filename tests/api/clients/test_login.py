@@ -4,12 +4,7 @@ import json
 import platform
 import re
 import stat
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,32 +12,10 @@ from keys.models import AccessKey, DeviceLogin
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.browser import Browser, logged_in, person_of
-from tests.support.fieldpost_command import Command
+from tests.support.fieldpost_command import Command, next_line
 from tests.support.tenants import make_tenant
 
 PAGE = "/account/device"
-
-
-@contextmanager
-def login(command: Command, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a login, which waits until somebody confirms."""
-    started = subprocess.Popen(
-        [sys.executable, "-m", "fieldpost", "login", *arguments],
-        cwd=command.folder,
-        env=command.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        yield started
-    finally:
-        started.kill()
-        started.communicate()
-
-
-def first_line(started: subprocess.Popen[bytes]) -> Any:
-    assert started.stdout is not None
-    return json.loads(started.stdout.readline())
 
 
 def decide(browser: Browser, code: str, do: str) -> None:
@@ -57,10 +30,10 @@ def test_login__confirmed__keeps_keys_that_logout_revokes(service: Application, 
     tenant = make_tenant()
     command = Command(tmp_path, variables={"FIELDPOST_PROFILE": "work"})
 
-    with login(command, "--url", service.base_url + "/") as started:
-        begun = first_line(started)
+    with command.started("login", "--url", service.base_url + "/") as started:
+        begun = next_line(started)
         decide(logged_in(api, person_of(tenant)), begun["userCode"], "authorize")
-        shown = first_line(started)
+        shown = next_line(started)
         assert started.wait(60) == 0
 
     assert begun == {
@@ -96,8 +69,8 @@ def test_login__confirmed__keeps_keys_that_logout_revokes(service: Application, 
 def test_login__denied__is_an_error_and_keeps_nothing(service: Application, api: Client, tmp_path: Path) -> None:
     tenant = make_tenant()
 
-    with login(Command(tmp_path, service.base_url)) as started:
-        decide(logged_in(api, person_of(tenant)), first_line(started)["userCode"], "deny")
+    with Command(tmp_path, service.base_url).started("login") as started:
+        decide(logged_in(api, person_of(tenant)), next_line(started)["userCode"], "deny")
         out, err = started.communicate(timeout=60)
 
     assert (started.returncode, out) == (1, b"")
@@ -123,8 +96,8 @@ def test_logout__service_away__keeps_the_profile(tmp_path: Path) -> None:
 
 
 def test_login__ended_before_it_is_confirmed__leaves_no_key(service: Application, tmp_path: Path) -> None:
-    with login(Command(tmp_path, service.base_url)) as started:
-        first_line(started)
+    with Command(tmp_path, service.base_url).started("login") as started:
+        next_line(started)
 
     assert not (tmp_path / ".config").exists()
     assert DeviceLogin.objects.filter(organization__isnull=True).exists()

@@ -43,9 +43,8 @@ def test_stream__while_postgresql_is_restarted__stays_open_and_tells_what_came(
 
 
 LISTENING_AWAY = "listening: the database is unavailable"
-DISPATCH = (
-    "from webhooks.outbox.dispatch import dispatch_batch\nwhile dispatch_batch():\n    pass"  # of tests before, too
-)
+# All rows: tests before have left some.
+DISPATCH = "from webhooks.outbox.dispatch import dispatch_batch\nwhile dispatch_batch():\n    pass"
 
 
 def test_listening__while_postgresql_is_restarted__stays_open_and_brings_what_came(

@@ -37,11 +37,11 @@ FILES: tuple[tuple[str, bytes, tuple[str, ...]], ...] = (
 
 
 @click.command()
-@click.argument("event", type=click.Choice(["submission.created"]))
+@click.argument("event", type=click.Choice(["submission.created"]), expose_value=False)
 @click.option("--form", metavar="KEY", help="The form; else the default form.")
 @click.option("--override", "overrides", multiple=True, metavar="NAME=VALUE", help="Another value; @path for a file.")
 @click.option("--live", is_flag=True, help="A live submission: it is mailed and delivered as any other.")
-def trigger(event: str, form: str | None, overrides: Iterable[str], live: bool) -> None:  # noqa: ARG001 - there is one
+def trigger(form: str | None, overrides: Iterable[str], live: bool) -> None:
     """
     Send a test submission with example values.
 
