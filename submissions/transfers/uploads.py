@@ -145,7 +145,8 @@ def _take_of_page(request: HttpRequest, form: Form) -> StoredFile:
     organization = form.organization
     if form.is_unavailable:
         raise Suspended(NOT_AVAILABLE)
-    refusal = refuse_upload(request, form, is_test=find_test_key(request, form) is not None)
+    is_test = find_test_key(request, form) is not None
+    refusal = refuse_upload(request, form, is_test=is_test)
     if refusal:
         raise refusal
     with _read(request) as body:
@@ -156,13 +157,14 @@ def _take_of_page(request: HttpRequest, form: Form) -> StoredFile:
         file = _checked(form.fields, body)
         if file.arrived.size > organization.room_for_files:
             raise QuotaExceeded(NOT_AVAILABLE)
-        _require_human(request, form, {name: value for name, value in body.fields.items() if isinstance(value, str)})
+        proofs = {name: value for name, value in body.fields.items() if isinstance(value, str)}
+        _require_human(request, form, proofs, is_test=is_test)
         return _keep(request, form, file)
 
 
-def _require_human(request: HttpRequest, form: Form, proofs: Mapping[str, str]) -> None:
+def _require_human(request: HttpRequest, form: Form, proofs: Mapping[str, str], *, is_test: bool) -> None:
     """Refuse a file without the proofs that the form requires. A proof is good for as many files as the form takes."""
-    protection, is_test = SpamProtection.of(form.spam_protection), find_test_key(request, form) is not None
+    protection = SpamProtection.of(form.spam_protection)
     most = sum(most_files(field) for field in form.fields if kind_of(field["type"]).takes_files)
     if protection.captcha and protection.captcha_secret and is_test:
         captchas.refuse_failed_test(protection, proofs)
