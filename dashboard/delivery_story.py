@@ -6,6 +6,8 @@ accepted -> stored -> dispatched -> each attempt of each delivery -> its result 
 
 import dataclasses
 import datetime as dt
+import json
+import uuid
 from collections.abc import Iterator
 
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -17,6 +19,7 @@ from config.base.times import now
 from keys.choices import within_sentence
 from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.models import Consent, Submission, SubmitterMail
+from webhooks.enqueue import MAIL
 from webhooks.events import is_secret
 from webhooks.kinds.registry import KINDS
 from webhooks.mails.submitters import delivery_keys
@@ -25,6 +28,7 @@ from webhooks.retention import LOG_KEPT
 
 MAX_DELIVERIES = 100  # of one submission
 MAX_ATTEMPTS = 200
+MAIL_HEADERS = ("From", "To", "Subject", "Reply-To")  # that a mail program shows
 REFUSAL = SubmitterMail.Refusal
 WHY_NOT = {
     REFUSAL.NO_ADDRESS: gettext_lazy("Its Email field is empty."),
@@ -51,8 +55,8 @@ class Moment:
     One thing that happened, or will happen (`is_ahead`), at `at`.
 
     `look`: good, bad, warn or neutral. `target`: the URL or address, if it concerns one delivery. `answer`: the first
-    4 KiB of the answer to the attempt `attempt`. `delivery`: set on the current state of a delivery, which can be
-    retried there.
+    4 KiB of the answer to the attempt `attempt`. `mail`: what a test would have mailed by the delivery `mail_of`.
+    `delivery`: set on the current state of a delivery, which can be retried there.
     """
 
     at: dt.datetime | None
@@ -62,6 +66,8 @@ class Moment:
     target: str = ""
     answer: str = ""
     attempt: int | None = None
+    mail: str = ""
+    mail_of: str = ""
     delivery: Delivery | None = None
     is_ahead: bool = False
 
@@ -72,13 +78,14 @@ def tell_story(submission: Submission) -> list[Moment]:
         found = list(_deliveries_of(submission).using(alias)[: MAX_DELIVERIES + 1])
         deliveries = found[:MAX_DELIVERIES]
         attempts = list(_attempts_of(deliveries).using(alias)[: MAX_ATTEMPTS + 1])
+        mails = _mails_of(deliveries, alias) if submission.is_test else {}
     has_deliveries = any(delivery.submission_id for delivery in deliveries)
     moments = [
         *_beginning(submission),
         *_to_submitter(submission),
         *_dispatch(submission, has_deliveries=has_deliveries),
         *_attempts(deliveries, attempts[:MAX_ATTEMPTS]),
-        *_states(submission, deliveries),
+        *_states(submission, deliveries, mails),
     ]
     if len(found) > MAX_DELIVERIES:
         title = gettext("More than %(most)s deliveries") % {"most": MAX_DELIVERIES}
@@ -123,6 +130,18 @@ def _deliveries_of(submission: Submission) -> QuerySet[Delivery]:
 
 def _attempts_of(deliveries: list[Delivery]) -> QuerySet[Attempt]:
     return Attempt.objects.filter(delivery__in=deliveries).defer("request").order_by("-id")
+
+
+def _mails_of(deliveries: list[Delivery], using: str) -> dict[uuid.UUID, str]:
+    """Return the mails of a test by their deliveries, as a mail program shows them."""
+    own = [delivery.pk for delivery in deliveries if delivery.channel == MAIL]
+    requests = Attempt.objects.using(using).filter(delivery__in=own).exclude(request="")
+    mails = {}
+    for pk, request in requests.values_list("delivery", "request"):
+        mail = json.loads(request)
+        shown = [f"{name}: {mail['headers'][name]}" for name in MAIL_HEADERS if name in mail["headers"]]
+        mails[pk] = "\n".join([*shown, "", mail["body"]])
+    return mails
 
 
 def _beginning(submission: Submission) -> Iterator[Moment]:
@@ -208,8 +227,10 @@ def _dispatch(submission: Submission, *, has_deliveries: bool) -> Iterator[Momen
 
 
 def _attempts(deliveries: list[Delivery], attempts: list[Attempt]) -> Iterator[Moment]:
-    by_id = {delivery.pk: delivery for delivery in deliveries}
+    by_id = {delivery.pk: delivery for delivery in deliveries if delivery.status != STATUS.RECORDED}
     for attempt in attempts:
+        if attempt.delivery_id not in by_id:  # it only keeps the mail
+            continue
         title, look = gettext("Attempt succeeded"), GOOD
         if attempt.error:
             reason = within_sentence(attempt.get_error_display())
@@ -226,14 +247,24 @@ def _attempts(deliveries: list[Delivery], attempts: list[Attempt]) -> Iterator[M
         )
 
 
-def _states(submission: Submission, deliveries: list[Delivery]) -> Iterator[Moment]:
+def _states(submission: Submission, deliveries: list[Delivery], mails: dict[uuid.UUID, str]) -> Iterator[Moment]:
     for delivery in deliveries:
         title, detail, look = _state(submission, delivery)
         is_ahead = delivery.status == STATUS.PENDING
         at = delivery.expected_at if is_ahead else delivery.finished_at or delivery.created_at
         at = None if delivery.waits_for_resume else at
-        again = None if is_secret(delivery.event) else delivery  # its body is not kept
-        yield Moment(at, title, detail, look, _shown_target(delivery), delivery=again, is_ahead=is_ahead)
+        is_kept = not is_secret(delivery.event) and delivery.status != STATUS.RECORDED
+        yield Moment(
+            at,
+            title,
+            detail,
+            look,
+            target=_shown_target(delivery),
+            mail=mails.get(delivery.pk, ""),
+            mail_of=delivery.public_id,
+            delivery=delivery if is_kept else None,
+            is_ahead=is_ahead,
+        )
 
 
 def _state(submission: Submission, delivery: Delivery) -> tuple[str, str, str]:

@@ -7,6 +7,7 @@ from forms_app.field_definitions import GENERAL_FIELDS, FieldDefinition
 from forms_app.field_kinds import kind_of
 from forms_app.file_fields.entries import accept_attribute, has_files, takes_several
 from forms_app.models import Form
+from forms_app.snippets import post_url
 
 _PLAIN = re.compile(r"[\w .,:;!?()'/@+*#%…-]*")  # stands for itself in JSX text and in a quoted attribute
 _COMPONENT = """\
@@ -48,10 +49,10 @@ export default function Form() {
 }"""
 
 
-def react_component(form: Form) -> str:
+def react_component(form: Form, test_key: str = "") -> str:
     """Return a component that posts to the hosted page, with a script or without, and shows the service's messages."""
     rows = [line for field in form.fields or GENERAL_FIELDS for line in _row(field)]
-    parts = {"address": json.dumps(form.url), "button": _text(form.button_label or "Send")}
+    parts = {"address": json.dumps(post_url(form, test_key)), "button": _text(form.button_label or "Send")}
     multipart = ' encType="multipart/form-data"' if has_files(form.fields) else ""  # while its script has not loaded
     return _COMPONENT % {**parts, "multipart": multipart, "rows": "\n".join(f"      {row}" for row in rows)}
 

@@ -33,10 +33,15 @@ def script_tag(form: Form, key: str, *, pinned: bool = False) -> str:
     return f"<script{_attributes({**attributes, 'data-key': key, 'data-form-id': form.public_id})}></script>"
 
 
-def plain_html(form: Form) -> str:
-    """Return an HTML form that posts to the hosted page, without a script or key."""
+def post_url(form: Form, test_key: str) -> str:
+    """Return where a page posts, which needs no key; with a publishable test key, what it sends is test data."""
+    return f"{form.url}?test={test_key}" if test_key else form.url
+
+
+def plain_html(form: Form, test_key: str = "") -> str:
+    """Return an HTML form that posts to the hosted page, without a script."""
     multipart = {"enctype": "multipart/form-data"} if has_files(form.fields) else {}
-    return _html(form, {"action": form.url, "method": "post", **multipart})
+    return _html(form, {"action": post_url(form, test_key), "method": "post", **multipart})
 
 
 def scripted_html(form: Form) -> str:
@@ -88,11 +93,11 @@ def _attributes(values: dict[str, str]) -> str:
 
 
 def fetch_call(form: Form, key: str) -> str:
-    """Return JavaScript that submits example values; with files those of a form of the page, which needs no key."""
+    """Return JavaScript that submits example values; with files those of a form of the page (`key`: of tests)."""
     if has_files(form.fields):
         return (
             'const form = document.querySelector("form");\n'
-            f'await fetch("{form.url}", {{\n'
+            f'await fetch("{post_url(form, key)}", {{\n'
             '  method: "POST",\n'
             '  headers: { Accept: "application/json" },\n'
             "  body: new FormData(form),\n"
@@ -109,10 +114,10 @@ def fetch_call(form: Form, key: str) -> str:
 
 
 def curl_command(form: Form, key: str) -> str:
-    """Return a shell command, in one line, that submits example values; with files as a page does, without a key."""
+    """Return a shell command, in one line, that submits example values; with files as a page does (`key`: of tests)."""
     if has_files(form.fields):
         parts = "".join(f" {_curl_part(field)}" for field in form.fields)
-        return f"curl '{form.url}' -H 'Accept: application/json'{parts}"
+        return f"curl '{post_url(form, key)}' -H 'Accept: application/json'{parts}"
     body = _in_quotes(json.dumps(example_values(form), ensure_ascii=False))
     return (
         f"curl '{settings.PUBLIC_URL}/api/submit?formId={form.public_id}'"

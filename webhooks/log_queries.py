@@ -11,7 +11,7 @@ from config.base.times import now
 from forms_app.models import Form
 from keys.seen_forms import SeenForms
 from submissions.models import Submission, SubmissionQuerySet, Tally
-from webhooks.models import ATTEMPTS_KEPT, DESTINATION, WEBHOOK, Attempt, Delivery, Receiver
+from webhooks.models import ATTEMPTS_KEPT, DESTINATION, WEBHOOK, Attempt, Delivery, DeliveryQuerySet, Receiver
 
 MAILS_OF_NEWEST = 5_000  # submissions of a form whose mails and deliveries to receivers of all forms are found
 COUNTED_TO = 1_000  # deliveries waiting for a retry; a larger number is not counted further
@@ -101,8 +101,7 @@ def delivery_health(seen: SeenForms) -> Health:
         delivered=Sum("delivered"), failed=Sum("failed")
     )
     pending = Delivery.objects.filter(status=STATUS.PENDING, attempt_count__gt=0)
-    tests = Submission.objects.filter(organization=seen.organization_id).of_mode(test=True)
-    retrying = seen.narrow(pending.exclude(submission__in=tests.values("pk")), "submission__form")
+    retrying = seen.narrow(pending.of_mode(seen.organization_id, test=False), "submission__form")
     stopped = Receiver.objects.webhooks().filter(organization=seen.organization_id)
     stopped = stopped.exclude(status=Receiver.Status.ACTIVE)
     statuses = [] if seen.are_chosen else list(stopped.values_list("status", flat=True))
@@ -138,9 +137,18 @@ class Results:
         return 100 * self.delivered // self.finished if self.finished else None
 
 
-def recent_results(receiver: Receiver) -> Results:
-    """Return how recent deliveries went. Three queries, each on an index, whatever the size of the log."""
-    log = receiver.deliveries.all()
+def log_of(receiver: Receiver, *, test: bool) -> DeliveryQuerySet:
+    """Return a receiver's deliveries of one mode and its test events; all of one that gets test submissions only."""
+    log = Delivery.objects.filter(receiver=receiver)
+    if receiver.mode == Receiver.Mode.TEST:
+        return log
+    if not test:
+        return log.of_mode(receiver.organization_id, test=False)
+    return log.filter(Q(submission=None) | Q(submission__in=Submission.objects.ids_of_tests(receiver.organization_id)))
+
+
+def recent_results(log: DeliveryQuerySet) -> Results:
+    """Return how recent deliveries of a log went. Three queries, each on an index, whatever the size of the log."""
     newest = list(log.order_by("-id").values_list("pk", "status")[:NEWEST])
     statuses = [status for _, status in newest]
     attempts = Attempt.objects.filter(delivery__in=[pk for pk, _ in newest])

@@ -13,7 +13,7 @@ from config.outage import OUTAGE
 from submissions.files.removal import remove_due
 from submissions.files.scanning.pending import scan_due
 from submissions.lifecycle.held import release_due
-from submissions.lifecycle.test_data import purge_tests
+from submissions.lifecycle.mode_bounds import purge_tests
 
 JOBS: dict[str, tuple[Callable[[], object], float]] = {  # name -> what runs, and every how many seconds
     "release-held": (release_due, settings.JOBS_POLL_SECONDS),

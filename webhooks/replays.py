@@ -62,6 +62,8 @@ def retry_delivery(delivery: Delivery) -> Delivery:
         refuse_stopped(delivery.receiver)
     if delivery.submission is not None and delivery.submission.spam:
         raise Conflict(gettext("This submission is marked as spam. Mark it as not spam first."))
+    if delivery.status == Delivery.Status.RECORDED:
+        raise Conflict(gettext("Mails of test submissions are not sent. Their text is in the log."))
     if is_secret(delivery.event):
         raise Conflict(gettext("This mail had a code or a link, which is not kept. Request or send a new one."))
     if CHANNELS[delivery.channel].gate(delivery) != Delivery.Status.PENDING:

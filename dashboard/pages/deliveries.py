@@ -88,10 +88,8 @@ def query_of(request: MemberRequest, *names: str) -> str:
 def deliveries(request: MemberRequest) -> HttpResponse:
     organization = request.member.organization
     filters = DeliveriesFilterForm(request.GET, seen=request.member.forms)
-    tests = Submission.objects.filter(organization=organization).of_mode(test=True).values("pk")
     every = Delivery.objects.filter(organization=organization)
-    shows_tests = request.member.forms.test
-    log = filters.parts(every.filter(submission__in=tests) if shows_tests else every.exclude(submission__in=tests))
+    log = filters.parts(every.of_mode(organization.pk, test=request.member.forms.test))
     context = {
         "filters": filters,
         "page": page_of(log, request.GET.get("page", "")),

@@ -22,9 +22,9 @@ from forms_app.spam_protection import Captcha, SpamProtection
 from keys.branding.brand import Brand
 from submissions.hosted import stamps
 from submissions.hosted.controls import as_list, controls_of
+from submissions.hosted.mode_keys import kept_in_address
 from submissions.hosted.page_texts import put_for_visitors
 from submissions.hosted.redirects import way_back
-from submissions.hosted.test_keys import kept_in_address
 from submissions.receiving.captchas import PROVIDERS, Provider
 from submissions.receiving.insert import message_of
 from submissions.receiving.parse_body import HONEYPOT, KEPT_CONTROLS, LIST_SEPARATOR, is_control

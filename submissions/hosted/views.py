@@ -27,10 +27,10 @@ from submissions.hosted import pages, stamps
 from submissions.hosted.answers import error_json, success_json, wants_json
 from submissions.hosted.bodies import body_as_read, read_form_body
 from submissions.hosted.find import SeeOther, find_form, new_address
+from submissions.hosted.mode_keys import PARAMETER, find_test_key, kept_in_address, named_key
 from submissions.hosted.page_texts import put_for_visitors
 from submissions.hosted.redirects import posting_page, redirect_target
 from submissions.hosted.stamps import Stamp
-from submissions.hosted.test_keys import PARAMETER, find_test_key, kept_in_address, named_key
 from submissions.receiving.gates import Candidate, Door
 from submissions.receiving.insert import Stored
 from submissions.receiving.key_and_form import Owner

@@ -38,6 +38,7 @@ from forms_app.models import Form
 from forms_app.spam_protection import SpamProtection
 from forms_app.validation import check_values
 from keys.authentication import note_use_safely
+from submissions.mode import asked_for, has_room_for
 from submissions.models import IdempotencyKey, Submission
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.files import FilesOfPost, check_files
@@ -48,7 +49,6 @@ from submissions.receiving.page_limits import refuse_page
 from submissions.receiving.parse_body import Post, request_meta
 from submissions.receiving.refused import FORM_BLOCKED, NOT_AVAILABLE, NOT_OPEN, note_refused
 from submissions.receiving.spam import spam_reasons
-from submissions.test_mode import asked_for, has_room_for
 
 HELD_HOURS = 10  # so many hours' requests of the plan are held at most
 

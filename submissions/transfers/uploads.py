@@ -57,8 +57,8 @@ from submissions.files.checks import NOT_ALLOWED, check_file, most_files
 from submissions.files.keeping import give_up, keep_files
 from submissions.hosted.bodies import MULTIPART, read_form_body
 from submissions.hosted.find import find_form
+from submissions.hosted.mode_keys import find_test_key
 from submissions.hosted.page_texts import put_for_visitors
-from submissions.hosted.test_keys import find_test_key
 from submissions.models import StoredFile
 from submissions.receiving import captchas, proof_of_work
 from submissions.receiving.page_limits import refuse_upload

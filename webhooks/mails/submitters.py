@@ -37,8 +37,8 @@ from keys.notices import notify_owners
 from keys.plans import Plan
 from submissions.confirmations import KEPT_UNCONFIRMED
 from submissions.lifecycle.confirmation import new_token
+from submissions.mode import BOUNCE
 from submissions.models import Consent, Submission, SubmitterMail
-from submissions.test_mode import BOUNCE
 from webhooks.enqueue import enqueue_mail
 from webhooks.events import CONFIRMATION_ASKED, REPLY, TO_SUBMITTERS, Event
 from webhooks.mails.recipients import shown_organization_name

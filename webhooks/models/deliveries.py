@@ -91,6 +91,11 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         """Leave out those of a receiver that is being deleted."""
         return self.filter(receiver__deleted_at=None)
 
+    def of_mode(self, organization_id: uuid.UUID, *, test: bool) -> "DeliveryQuerySet":
+        """Those of an organization's test submissions, or all others."""
+        tests = Submission.objects.ids_of_tests(organization_id)
+        return self.filter(submission__in=tests) if test else self.exclude(submission__in=tests)
+
     def readable(self) -> "DeliveryQuerySet":
         """Leave out mails with a code or a link that is a key; those of tests are nobody's."""
         return self.exclude(~models.Q(submission__counted_as=Submission.CountedAs.TEST), event__in=secret_events())

@@ -88,8 +88,8 @@ WAYS = (
         gettext_lazy(
             "Works without any script. Visitors go to a thank-you page, or to the address in the settings of the form."
         ),
-        lambda form, _key: [
-            Code(gettext("Plain HTML"), gettext("Paste it into your page."), snippets.plain_html(form))
+        lambda form, key: [
+            Code(gettext("Plain HTML"), gettext("Paste it into your page."), snippets.plain_html(form, key))
         ],
         needs_key=False,
         proves=True,
@@ -98,7 +98,9 @@ WAYS = (
         "react",
         "React",
         gettext_lazy("A component without a package of ours. Before its script has loaded it works as plain HTML."),
-        lambda form, _key: [Code(gettext("React component"), gettext("Save it as Form.jsx."), react_component(form))],
+        lambda form, key: [
+            Code(gettext("React component"), gettext("Save it as Form.jsx."), react_component(form, key))
+        ],
         needs_key=False,
     ),
     Way(
@@ -133,7 +135,8 @@ class Connection:
 
     @property
     def needs_key(self) -> bool:
-        return self.way.needs_key and not (self.way.posts_files and has_files(self.form.fields))
+        """Whether the code has a key. A page that posts without ours has one only in test mode."""
+        return self.is_test or (self.way.needs_key and not (self.way.posts_files and has_files(self.form.fields)))
 
     @property
     def lacks_key(self) -> bool:
@@ -142,7 +145,7 @@ class Connection:
 
     @property
     def codes(self) -> list[Code]:
-        return [] if self.lacks_key else self.way.codes(self.form, self.key)
+        return [] if self.lacks_key else self.way.codes(self.form, self.key if self.needs_key else "")
 
     @property
     def more(self) -> Code | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
@@ -28,8 +28,9 @@ from dashboard.html_forms.deliveries import LogFilterForm, ReplayForm
 from dashboard.pages import deliveries
 from keys.models import Role
 from submissions.json_text import dump_json
+from submissions.models import Submission
 from webhooks.kinds.webhook import EVERY_KIND
-from webhooks.log_queries import recent_results
+from webhooks.log_queries import log_of, recent_results
 from webhooks.models import WEBHOOK, Delivery, Receiver
 from webhooks.receivers.actions import (
     DISABLED_BY_HAND,
@@ -55,10 +56,12 @@ def receivers(request: MemberRequest) -> HttpResponse:
     # As a range, and in the order of the index by receiver: with "equal", PostgreSQL walks the primary key backwards
     # until it finds one, past every delivery of the other receivers.
     last = Delivery.objects.filter(receiver__gte=OuterRef("pk"), receiver__lte=OuterRef("pk"))
+    own = own_receivers(request)
+    only_tests = own.filter(mode=Receiver.Mode.TEST).values("pk")
+    tests = Submission.objects.ids_of_tests(request.member.organization.pk)
+    last = last.exclude(~Q(receiver__in=only_tests), submission__in=tests)
     last = last.order_by("receiver_id", "-id")
-    own = own_receivers(request).annotate(
-        last_status=Subquery(last.values("status")[:1]), last_at=Subquery(last.values("created_at")[:1])
-    )
+    own = own.annotate(last_status=Subquery(last.values("status")[:1]), last_at=Subquery(last.values("created_at")[:1]))
     everything = list(own.order_by(F("form__name").asc(nulls_first=True), "id"))
     held = held_for([each for each in everything if each.status in (STATUS.PENDING, STATUS.NEEDS_ATTENTION)])
     everything.sort(key=lambda each: each.status != STATUS.NEEDS_ATTENTION)
@@ -75,8 +78,8 @@ def receivers(request: MemberRequest) -> HttpResponse:
 @require_safe
 def receiver(request: MemberRequest, receiver_id: str) -> HttpResponse:
     filters = LogFilterForm(request.GET)
-    log = filters.narrow(find_receiver(request, receiver_id).deliveries.all())
-    page = deliveries.page_of([log], request.GET.get("page", ""))
+    log = log_of(find_receiver(request, receiver_id), test=request.member.forms.test)
+    page = deliveries.page_of([filters.narrow(log)], request.GET.get("page", ""))
     found = find_receiver(request, receiver_id)  # after the log: its last poll must show the status that a test left
     context = {
         "receiver": found,
@@ -90,7 +93,7 @@ def receiver(request: MemberRequest, receiver_id: str) -> HttpResponse:
         "here": deliveries.query_of(request, "status", "page"),
         "log_url": page_of(request, found),
         "is_of_receiver": True,
-        "results": recent_results(found),
+        "results": recent_results(log),
     }
     if request.headers.get("HX-Request"):
         return render(request, "dashboard/parts/destination_log.html", context)

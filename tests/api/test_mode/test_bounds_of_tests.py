@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from config.base.times import now
-from submissions.lifecycle.test_data import KEPT, purge_tests
+from submissions.lifecycle.mode_bounds import KEPT, purge_tests
 from submissions.models import Submission
 from tests.support.rows import row
 from tests.support.tenants import Tenant, make_tenant

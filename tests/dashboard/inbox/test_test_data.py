@@ -8,16 +8,20 @@ import zipfile
 import pytest
 
 from config.base.ids import Prefix, decode_id
+from config.base.times import now
 from keys.members import change_seen_forms
 from keys.models import AuditEvent, Membership
 from submissions.models import Submission
 from tests.services.client import Answer, Client
 from tests.support.browser import Browser, logged_in, markup_of, member_of, person_of, place, text_of
+from tests.support.deliveries import make_delivery
 from tests.support.posted_files import PDF, file_field, post_files
 from tests.support.replies import ALL_SIX
 from tests.support.rows import wait_until_dispatched
 from tests.support.submitting import submit
 from tests.support.tenants import Tenant, make_tenant, text_field
+from tests.support.webhooks import EVENTS
+from webhooks.models import Receiver
 
 BANNER = "Submissions, exports and deliveries are test data. Overviews and figures are live."
 MARKS = {"live": "walrus", "test": "zebra"}
@@ -196,7 +200,43 @@ def test_delivery_log__of_test_data__has_their_deliveries_alone(api: Client, ten
             page = owner.get(place(tenant, f"deliveries{query}"))
             assert {each for each, pk in ids.items() if f"submissions/{pk}" in page.text} == {mode}, query
     assert "Recorded" in text_of(page)
-    assert "Recorded" in text_of(owner.get(place(tenant, f"submissions/{ids['test']}")))
+    assert "Send again" not in page.text
+    story = owner.get(place(tenant, f"submissions/{ids['test']}"))
+    assert "Attempt succeeded" not in story.text
+    mail = text_of(story.text.partition('id="mail-dlv_')[2])
+    assert f"To: {tenant.owner.email}" in mail
+    assert "Subject: " in mail
+    assert "a: 1" in mail
+
+
+@pytest.mark.parametrize(
+    ("mode", "shown", "seen"),
+    [
+        ("both", "live", {"live"}),
+        ("both", "test", {"test"}),
+        ("test", "live", {"live", "test"}),  # all of one that gets tests only
+    ],
+)
+def test_log_of_a_destination__has_deliveries_of_the_mode_shown(
+    api: Client, tenant: Tenant, owner: Browser, mode: str, shown: str, seen: set[str]
+) -> None:
+    form, key = tenant.form(), tenant.issue(*ALL_SIX, mode="test")
+    body = {"formId": form, "url": "https://hooks.example.com/", "events": EVENTS, "mode": mode}
+    hook = api.post("/api/webhooks", tenant.key, json=body).json()["data"]["id"]
+    receiver, ids = Receiver.objects.get(organization=tenant.organization), {}
+    for of, token in (("live", tenant.key), ("test", key)):
+        ids[of] = submit(api, token, form).json()["data"]["id"]
+        wait_until_dispatched(tenant)
+        submission = Submission.objects.get(pk=decode_id(Prefix.SUBMISSION, ids[of]))
+        receiver.deliveries.filter(submission=submission).delete()  # what it got by itself
+        status = "delivered" if of == "live" else "failed"
+        make_delivery(receiver, submission=submission, status=status, finished_at=now())
+    switch(owner, tenant, test=shown == "test")
+    page = owner.get(place(tenant, f"destinations/{hook}")).text
+    log = page.partition('id="log-list"')[2].partition("</table>")[0]
+    assert {of for of, pk in ids.items() if f"submissions/{pk}" in log} == seen
+    listed = text_of(owner.get(place(tenant, "destinations")))
+    assert ("Failed" in listed, "Delivered" in listed) == ((True, False) if mode == "test" else (False, True))
 
 
 def test_export__of_test_data__says_so_in_the_audit_trail(scene: Scene, owner: Browser) -> None:

@@ -13,14 +13,14 @@ from django.contrib.sessions.models import Session
 from config.base.times import now
 from dashboard.accounts.login_link import login_link
 from keys.invitations import invite
-from keys.models import Membership, Organization, Role, User
+from keys.models import Identity, Membership, Organization, Role, User
 from tests.dashboard.oidc.sign_on import BUTTON, is_in, sign_on, some_person
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.environment import FILE_NAME, service_environment
 from tests.services.openid.issuer import Issuer
 from tests.support.accounts import SIGN_UP, log_in, new_email, with_authenticator_app
-from tests.support.browser import LOGIN, PASSWORD, Browser, logged_in, person_of, place, text_of
+from tests.support.browser import LOGIN, PASSWORD, Browser, logged_in, markup_of, person_of, place, text_of
 from tests.support.tenants import Tenant, make_tenant
 
 pytestmark = pytest.mark.on_sqlite
@@ -150,13 +150,25 @@ def test_second_step__of_the_issuer__opens_organizations_and_the_admin(believing
     user = User.objects.get(email=person["email"])
     User.objects.filter(pk=user.pk).update(is_staff=True, is_superuser=True)
     strict = make_tenant().organization
-    Membership.objects.create(organization=strict, user=user, role="member")
+    Membership.objects.create(organization=strict, user=user, role="admin")
     Organization.objects.filter(pk=strict.pk).update(second_step_required=True)
     assert believing.get(f"/dashboard/o/{strict.slug}/").status == 200
     assert believing.get("/admin/").status == 200
+    with_password = person_of(make_tenant())
+    Identity.objects.create(user=with_password, issuer=issuer.settings()["OIDC_ISSUER"], subject="another")
+    Membership.objects.create(organization=strict, user=with_password, role="member")
+    listed = [_member(believing, strict.slug, each) for each in (user, with_password)]
+    assert ["No second step" in each for each in listed] == [False, True], "a password logs in without one"
     by_password = logged_in(believing.api, user)
     assert by_password.get(f"/dashboard/o/{strict.slug}/").headers["Location"] == "/account/2fa/"
     assert by_password.get("/admin/").headers["Location"] == "/account/2fa/"
+
+
+def _member(browser: Browser, slug: str, user: User) -> str:
+    """Return the text of a person's row in the list of members."""
+    listed = markup_of(browser.get(f"/dashboard/o/{slug}/members"))
+    (row,) = [each for each in listed.split("<li>") if f"<strong>{user.email}</strong>" in each]
+    return text_of(row)
 
 
 def test_second_step__of_the_issuer__is_not_believed_by_default(browser: Browser, issuer: Issuer) -> None:
@@ -164,6 +176,7 @@ def test_second_step__of_the_issuer__is_not_believed_by_default(browser: Browser
     sign_on(browser, issuer, person)
     user, strict = User.objects.get(email=person["email"]), make_tenant()
     Membership.objects.create(organization=strict.organization, user=user, role="member")
+    assert "No second step" in _member(logged_in(browser.api, strict.owner), strict.organization.slug, user)
     Organization.objects.filter(pk=strict.organization.pk).update(second_step_required=True)
     assert browser.get(place(strict)).headers["Location"] == "/account/2fa/"
 

@@ -142,7 +142,12 @@ def test_code__of_a_form__has_the_live_key_or_the_test_key(tenant: Tenant, membe
             page = member.get(f"{path}?snippet={way}{query}")
             assert {one for one in keys.values() if one in page.text} == {key}
             assert ("It is a test key" in text_of(page)) is (key == tenant.test_publishable)
-    assert "Test key" not in text_of(member.get(f"{path}?snippet=html"))
+    for way in ("html", "react"):  # pages that post by themselves: they need a key only for test data
+        live, test = (member.get(f"{path}?snippet={way}{query}") for query in ("", "&key=test"))
+        assert tenant.publishable not in live.text
+        assert tenant.test_publishable not in live.text
+        assert f"?test={tenant.test_publishable}" in test.text
+        assert "It is a test key" in text_of(test)
 
 
 @pytest.mark.parametrize("chosen", [{}, {"mode": "test"}, {"mode": "other"}])

@@ -192,10 +192,12 @@ READERS: dict[str, Read] = {
     "page of forms": page("/forms"),
     "delivery log": page("/deliveries"),
     "delivery log of a form": page("/deliveries?form={form}"),
+    "destinations": page("/destinations"),
     "page of usage": page("/plan"),
     "palette": page("/find?q=zebra"),
 }
 OF_SUBMISSIONS: dict[str, Read] = {
+    "log of a destination": page("/destinations/{hook}"),
     "neighbours": page("/submissions/{live}"),
     "neighbours of an unconfirmed one": page("/submissions/{unconfirmed}"),
 }

@@ -10,8 +10,8 @@ from config.base.ids import first_id_of
 from config.base.times import now
 from keys.models import Organization
 from submissions.lifecycle.spam_marks import delete_submissions
+from submissions.mode import MOST_TEST_FILES
 from submissions.models import Submission
-from submissions.test_mode import MOST_TEST_FILES
 
 MOST_KEPT = 1_000  # of an organization
 KEPT = dt.timedelta(days=7)
