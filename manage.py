@@ -21,4 +21,5 @@ if __name__ == "__main__":
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         execute_from_command_line(arguments)
     except ImproperlyConfigured as error:
-        sys.exit(f"manage.py: {error}")
+        hint = " Name the settings: manage.py --env-file FILE COMMAND" if "SECRET_KEY setting" in str(error) else ""
+        sys.exit(f"manage.py: {error}{hint}")

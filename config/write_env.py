@@ -39,4 +39,4 @@ if __name__ == "__main__":
     base = Path(__file__).resolve().parent.parent
     data = Path(os.environ.get("DATA_DIR") or base / "data").resolve()
     if write_environment(data):
-        sys.stdout.write(f"Wrote {data / 'env'}\n")
+        sys.stdout.write(f"Wrote {data / 'env'}\nMaking the database: this takes half a minute.\n")

@@ -69,9 +69,9 @@ def test_code_without_checks__and_without_a_database__makes_none(tmp_path: Path)
 def test_database__that_is_there_without_a_url__is_used_with_a_warning(tmp_path: Path) -> None:
     """As after an upgrade of an installation that relied on the default."""
     file = tmp_path / "data" / "fieldpost.sqlite3"
-    if made := migrated_sqlite():
+    if copied := migrated_sqlite():
         file.parent.mkdir()
-        shutil.copyfile(made, file)
+        shutil.copyfile(copied, file)
     migrated = run(tmp_path, *MANAGE, "migrate", SECRET_KEY=KEY, DATABASE_URL=f"sqlite:///{quote(str(file))}")
     assert migrated.returncode == 0
     ended = run(tmp_path, *MANAGE, "create_organization", "Acme", "--owner", "ada@example.com", SECRET_KEY=KEY)
@@ -80,9 +80,14 @@ def test_database__that_is_there_without_a_url__is_used_with_a_warning(tmp_path:
     backup = tmp_path / "backup"
     assert run(tmp_path, *MANAGE, "backup", str(backup), SECRET_KEY=KEY).returncode == 0
     elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if os.geteuid() == 0:  # as root on a new machine: the service is another user
+        os.chown(elsewhere, 65534, 65534)
     ended = run(tmp_path, *MANAGE, "restore", str(backup), SECRET_KEY=KEY, DATA_DIR=str(elsewhere))
     assert ended.returncode == 0, ended.stderr
-    assert (elsewhere / file.name).stat().st_mode & 0o777 == 0o600
+    made = (elsewhere / file.name).stat()
+    assert made.st_mode & 0o777 == 0o600
+    assert (made.st_uid, made.st_gid) == (elsewhere.stat().st_uid, elsewhere.stat().st_gid)
 
 
 def test_env_file__with_an_ampersand_in_a_url__leads_every_part_of_it_to_the_command(tmp_path: Path) -> None:
@@ -104,6 +109,7 @@ def test_env_file__with_an_ampersand_in_a_url__leads_every_part_of_it_to_the_com
     ("options", "settings", "message"),
     [
         (["--env-file", "/no/such/file"], {}, "/no/such/file cannot be read: No such file or directory."),
+        ([], {}, "The SECRET_KEY setting must not be empty. Name the settings: manage.py --env-file FILE COMMAND"),
         ([], {"SECRET_KEY_FILE": "/no/such/file"}, "SECRET_KEY_FILE: /no/such/file cannot be read"),
         ([], {"SECRET_KEY_FILE": "/dev/null", "SECRET_KEY": KEY}, "SECRET_KEY and SECRET_KEY_FILE are both set."),
     ],
