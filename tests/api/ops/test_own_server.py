@@ -5,6 +5,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -25,8 +26,16 @@ ON_DEBIAN, IN_CONTAINERS = (
     re.findall(r"^```sh\n(.*?)^```$", part, re.MULTILINE | re.DOTALL) for part in SECTION.split("### In containers")
 )
 NAME = "forms.example.com"  # of the first block, for the others: a reader has one shell
-PLACES = ("/opt/fieldpost", "/etc/", "/var/")  # of the page; of the test they are in its directory
-FOLDERS = ("etc/systemd/system", "etc/nginx", "etc/ssl", "etc/cron.daily", "var/lib/fieldpost/files", "var/backups")
+PLACES = ("/opt/fieldpost", "/etc/", "/usr/local/", "/var/")  # of the page; of the test they are in its directory
+FOLDERS = (
+    "etc/systemd/system",
+    "etc/nginx",
+    "etc/ssl",
+    "etc/cron.daily",
+    "usr/local/bin",
+    "var/lib/fieldpost/files",
+    "var/backups",
+)
 # Programs that change the machine, or that only one with systemd has. `runuser --user fieldpost --` has a command.
 NOTHING = "#!/bin/sh\n"
 NOTED = '#!/bin/sh\necho "$(basename "$0") $@" >> {top}/called\n'
@@ -55,7 +64,7 @@ class Server:
         (top / "log").touch()
         self.environment = {
             **for_tests(os.environ),
-            "PATH": f"{top / 'bin'}:{os.environ['PATH']}",
+            "PATH": f"{top / 'bin'}:{top / 'usr/local/bin'}:{os.environ['PATH']}",
             "NAME": NAME,
         }
 
@@ -113,7 +122,7 @@ def server(tmp_path: Path) -> Server:
 def test_blocks__in_their_order__make_a_service_that_the_first_person_sets_up(
     server: Server, smtp: MailReceiver
 ) -> None:
-    packages, settings, service, certificate, proxy, mail, backup = ON_DEBIAN
+    packages, settings, service, certificate, proxy, mail, backup, restore = ON_DEBIAN
     assert packages.startswith(f"NAME={NAME}\n")
     server.run(packages)
     server.run(settings)
@@ -135,11 +144,19 @@ def test_blocks__in_their_order__make_a_service_that_the_first_person_sets_up(
         server.run(certificate)
         server.run(proxy)
         set_up(server.port, found[1])
-        server.run(mail)
+        assert server.run(mail) == f"127.0.0.1:{smtp.port} took the mail.\n"
         server.run(backup)
+        with pytest.raises(AssertionError, match="Stop the service first"):
+            server.run(restore)
     finally:
         started.stop()
     assert smtp.wait_for("you@example.com")
+    (server.top / "var/lib/fieldpost/fieldpost.sqlite3").unlink()
+    (server.top / "var/backups/fieldpost/files").mkdir(exist_ok=True)
+    (server.top / "var/backups/fieldpost/files/one").touch()
+    server.run(restore)
+    server.run("fieldpost-manage organization_usage acme")  # which the copy has
+    assert (server.top / "var/lib/fieldpost/files/one").exists()
     assert f"server_name {NAME};" in (server.top / "etc/nginx/nginx.conf").read_text()
     (copy,) = (server.top / "var/backups/fieldpost").glob("*.sqlite3")
     assert copy.stat().st_size > 0
@@ -157,6 +174,30 @@ def set_up(port: int, link: str) -> None:
 
 
 @pytest.mark.on_sqlite
+def test_mail__that_the_server_refuses__is_said_in_a_line(tmp_path: Path, smtp: MailReceiver) -> None:
+    smtp.refusals["nobody@example.com"] = "550 5.1.1 no such user"
+    environment = {
+        **for_tests(os.environ),
+        "DATABASE_URL": "sqlite://:memory:",
+        "SECRET_KEY": "k" * 50,
+        "EMAIL_URL": smtp.url,
+    }
+    done = subprocess.run(
+        [sys.executable, "manage.py", "sendtestemail", "nobody@example.com"],
+        cwd=ROOT,
+        env={**environment, "DATA_DIR": str(tmp_path), "DEFAULT_FROM_EMAIL": "forms@example.com"},
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    reply = "{'nobody@example.com': (550, b'5.1.1 no such user')}"
+    said = f"CommandError: 127.0.0.1:{smtp.port} did not take the mail from forms@example.com: {reply}\n"
+    assert done.stderr.endswith(said)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.on_sqlite
 def test_blocks__without_a_name__stop_before_they_write_anything(server: Server) -> None:
     """A reader who goes on in a new shell gets a line that says so, and no nginx without a name."""
     del server.environment["NAME"]
@@ -169,7 +210,7 @@ def test_blocks__without_a_name__stop_before_they_write_anything(server: Server)
 
 @pytest.mark.on_sqlite
 def test_blocks__of_containers__fill_in_all_that_compose_asks_for(server: Server) -> None:
-    settings, start, mail_and_backup = IN_CONTAINERS
+    settings, start, mail_and_backup, restore = IN_CONTAINERS
     server.run(settings)
     given = read_env_file(server.code / "deploy" / ".env")
     asked = set(re.findall(r"\$\{(\w+):\?", (server.code / "deploy" / "compose.yaml").read_text()))
@@ -179,8 +220,10 @@ def test_blocks__of_containers__fill_in_all_that_compose_asks_for(server: Server
     stated = read_env_file(server.code / "deploy" / "fieldpost.env")
     assert (stated["PUBLIC_URL"], len(stated["SECRET_KEY"])) == (f"https://{NAME}", 64)
 
-    for block in (start, mail_and_backup):
+    for block in (start, mail_and_backup, restore):
         server.run(block)
     services = set(re.findall(r"^  (\w+):$", (server.code / "deploy" / "compose.yaml").read_text(), re.MULTILINE))
     named = re.findall(r" exec (?:--no-TTY )?(\w+) | cp (\w+):", server.called())
     assert {name for pair in named for name in pair if name} == {"web", "postgres"} <= services
+    [stopped] = re.findall(r" stop (.+)", server.called())
+    assert services > {*stopped.split()}  # all that write, and the database goes on

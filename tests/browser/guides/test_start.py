@@ -21,7 +21,7 @@ PACKAGES, RUN, CURL, *HTML, MAIL, BACKUP = [code for _, _, code in blocks("start
 
 def test_blocks__of_the_page__are_those_of_the_tests() -> None:
     assert [language for language, _, _ in blocks("start")] == ["sh", "sh", "sh", "html", "html", "sh", "sh"]
-    assert re.fullmatch(r"apt-get install --yes [a-z0-9 -]+\n", PACKAGES)
+    assert re.fullmatch(r"apt-get update\napt-get install --yes [a-z0-9 -]+\n", PACKAGES)
     assert RUN == "make run\n"
 
 
