@@ -3,12 +3,15 @@
 import datetime as dt
 import hashlib
 import json
+import re
+import secrets
 from urllib.parse import urlsplit
 
 import pytest
 
 from config.base.times import now
-from forms_app.models import Form
+from forms_app.actions import change_form
+from forms_app.models import Form, FormerAddress
 from keys.models import AuditEvent, Organization
 from keys.organizations import set_plan
 from keys.plans import Plan
@@ -102,6 +105,19 @@ def test_link__pressed__delivers_it__and_keeps_a_record(api: Client, smtp: MailR
     totals = api.get(f"/api/analytics?formId={form_id}", tenant.key).json()["data"]["totals"]
     assert totals["received"] == 1
     assert AuditEvent.objects.filter(organization=tenant.organization, action="submissions.confirmed").count() == 1
+
+
+def test_links__of_a_mail_before_the_address_of_the_form_changed__open(api: Client, smtp: MailReceiver) -> None:
+    tenant = make_tenant()
+    old, address = f"news-{secrets.token_hex(6)}", address_of(tenant)
+    made = send(api, tenant, newsletter(tenant, address=old), email=address)
+    (mail,) = smtp.wait_for(address)
+    change_form(Form.objects.get(address=old), address=f"news-{secrets.token_hex(6)}")
+    FormerAddress.objects.filter(address=old).update(given_up_at=now() - dt.timedelta(days=91))
+    assert api.get(f"/f/{old}").status == 404
+    links = [link for link in re.findall(r"https?://[^\s>]+", text_part(mail)) if "/f/" in link]
+    assert [api.get(urlsplit(link).path).status for link in links] == [200, 200]
+    assert (press(api, link_of(mail)).status, row_of(made).held) == (200, "")
 
 
 def test_member__confirms_by_hand(api: Client, receiver: Receiver) -> None:
