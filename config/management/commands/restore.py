@@ -39,7 +39,8 @@ class Command(BaseCommand):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
         if not os.geteuid():  # the service is another user, to whom the folder belongs
-            os.chown(path, (folder := path.parent.stat()).st_uid, folder.st_gid)
+            folder = path.parent.stat()
+            os.chown(path, folder.st_uid, folder.st_gid)
         with closing(sqlite3.connect(path, isolation_level=None)) as target:
             refuse_open_database(target, path)
             with closing(sqlite3.connect(f"{backup.resolve().as_uri()}?mode=ro", uri=True)) as source:
