@@ -6,6 +6,7 @@ was printed or mailed never leads to somebody else's form.
 """
 
 import datetime as dt
+from collections.abc import Collection
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -56,6 +57,7 @@ def save_named(form: Form, *, old_address: str | None = None, **options: Any) ->
 
     Raises Conflict for a key of another form of the organization, and for an address of any other form.
     """
+    _refuse_taken(form, options.get("update_fields", ()))
     try:
         with transaction.atomic():
             form.save(**options)
@@ -63,11 +65,24 @@ def save_named(form: Form, *, old_address: str | None = None, **options: Any) ->
         if "form_address_once" in str(error) or "forms_app_form.address" in str(error):
             raise Conflict(_taken(form)) from None
         if "form_key_once" in str(error) or "forms_app_form.key" in str(error):
-            message = gettext("Another form of this organization has the key %(key)s. Choose another one.")
-            raise KeyTaken(message % {"key": form.key}) from None
+            raise KeyTaken(_key_taken(form)) from None
         raise
     if form.address != old_address:
         _move(form, old_address)
+
+
+def _refuse_taken(form: Form, changed: Collection[str]) -> None:
+    """
+    Raise Conflict for a name that another form has and may be about to give up.
+
+    Before the form is written: two forms that take each other's would wait for each other at the unique index.
+    """
+    others = Form.objects.exclude(pk=form.pk)
+    own = others.filter(organization=form.organization_id).exclude(status=Form.Status.ARCHIVED)
+    if "key" in changed and own.filter(key=form.key).exists():
+        raise KeyTaken(_key_taken(form))
+    if "address" in changed and form.address and others.filter(address=form.address).exists():
+        raise Conflict(_taken(form))
 
 
 def _move(form: Form, old: str | None) -> None:
@@ -119,3 +134,8 @@ def form_at(address: str) -> Form | None:
 
 def _taken(form: Form) -> str:
     return gettext("The address %(address)s is taken. Choose another one.") % {"address": form.address}
+
+
+def _key_taken(form: Form) -> str:
+    message = gettext("Another form of this organization has the key %(key)s. Choose another one.")
+    return message % {"key": form.key}

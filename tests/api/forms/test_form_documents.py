@@ -1,13 +1,11 @@
 """`/api/forms/by-key/{key}`: a form as a document, read, tried and put (docs/contract.md 4.15 to 4.17)."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from config.base.ids import Prefix, decode_id
-from forms_app.models import Form
+from forms_app.models import Form, RecipientQuestion
 from keys.models import RememberedAnswer
 from keys.plans import Plan
 from tests.api.forms.documents import DEFAULTS, SECRET, get, path, put, state_of, try_out
@@ -15,7 +13,8 @@ from tests.services.client import Answer, Client
 from tests.support.answers.sending import FIELDS, REPLY
 from tests.support.browser import person_of
 from tests.support.replies import NOT_FOUND, UNAUTHORIZED, an_id, failure, success
-from tests.support.tenants import Tenant, make_tenant, text_field
+from tests.support.tenants import make_tenant, text_field
+from webhooks.models import Delivery
 
 JSON = {"Content-Type": "application/json"}
 
@@ -281,11 +280,38 @@ def test_key__of_another_organization_or_an_archived_form__is_of_no_form_here(ap
 
     own = put(api, tenant, {"name": "Ours"}).json()["data"]
     api.delete(f"/api/forms/{own['id']}", tenant.key)
+    assert (get(api, tenant).status, get(api, tenant).json()) == (404, NOT_FOUND)
     next_one = put(api, tenant, {"name": "Next"})
 
     assert (next_one.status, next_one.json()["data"]["id"] != own["id"]) == (201, True)
     assert get(api, other).json()["data"]["name"] == "Theirs"
     assert theirs["id"] not in (own["id"], next_one.json()["data"]["id"])
+
+
+def test_put__with_a_stranger__asks_once_and_is_429_over_the_cap(api: Client) -> None:
+    tenant = make_tenant()
+    strangers = [{"email": f"{name}-{tenant.owner.pk}@example.com"} for name in ("ada", "bob")]
+    put(api, tenant, {"name": "Orders"})
+    asked = Delivery.objects.filter(organization=tenant.organization, event="recipient.asked")
+
+    tried = try_out(api, tenant, {"name": "Orders", "recipients": strangers[:1]})
+    assert (tried.status, asked.count()) == (200, 0)
+    for _ in range(2):
+        record = put(api, tenant, {"name": "Orders", "recipients": strangers[:1]}).json()["data"]
+        assert record["recipients"] == [{**strangers[0], "status": "pending"}]
+    assert asked.count() == 1
+
+    RecipientQuestion.objects.bulk_create(
+        [RecipientQuestion(organization_ref=tenant.organization.pk, mailbox=f"m{n}") for n in range(49)]
+    )
+    before = state_of(tenant)
+    for answer in (
+        put(api, tenant, {"name": "Other", "recipients": strangers}),
+        try_out(api, tenant, {"name": "Other", "recipients": strangers}),
+    ):
+        assert (answer.status, answer.json()["error"]) == (429, "rate_limited")
+        assert 86_000 < int(answer.headers["Retry-After"]) <= 86_400
+    assert (state_of(tenant), asked.count()) == (before, 1)
 
 
 def test_put__by_a_key_without_webhooks_write__may_not_touch_recipients(api: Client) -> None:
@@ -352,20 +378,6 @@ def test_put__more_forms_than_the_plan_has__is_a_conflict_in_a_dry_run_too(api: 
     answers = [put(api, tenant, {"name": "Orders"}), try_out(api, tenant, {"name": "Orders"})]
 
     assert [(answer.status, answer.json()["error"]) for answer in answers] == [(409, "conflict")] * 2
-
-
-@pytest.mark.parametrize(("header", "statuses"), [({}, [200, 201]), ({"If-None-Match": "*"}, [201, 412])])
-def test_two_puts__of_one_new_key__make_one_form(header: dict[str, str], statuses: list[int], api: Client) -> None:
-    for _ in range(5):
-        tenant, barrier = make_tenant(), threading.Barrier(2)
-
-        def send(name: str, tenant: Tenant = tenant, barrier: threading.Barrier = barrier) -> int:
-            barrier.wait()
-            return api.request("PUT", path("orders"), tenant.key, json={"name": name}, headers=header).status
-
-        with ThreadPoolExecutor(2) as threads:
-            assert sorted(threads.map(send, ["Ada", "Bob"])) == statuses
-        assert Form.objects.filter(organization=tenant.organization, key="orders").count() == 1
 
 
 def test_idempotency_key__of_a_put__is_ignored(api: Client) -> None:
