@@ -3,9 +3,11 @@
 import pytest
 
 from config.base.ids import Prefix, decode_id
-from submissions.models import Submission
+from submissions.models import StoredFile, Submission
 from tests.services.client import Client
+from tests.support.files.rows import Sent, put_with_files
 from tests.support.key_records import key_of, record
+from tests.support.posted_files import file_field
 from tests.support.replies import ALL_SIX, TIME, UNAUTHORIZED, Like, failure
 from tests.support.submitting import submit, submit_and_get_id
 from tests.support.tables.callers import House, furnish
@@ -63,6 +65,16 @@ def test_test_key__without_permissions__only_submits_uploads_and_asks_whose_it_i
     answer = house.send(api, endpoint, house.tenant.issue(mode="test"))
     free = ("POST /api/submit", "POST /api/uploads", "GET /api/me")
     assert answer.status == (endpoint.status if str(endpoint) in free else 403)
+
+
+@pytest.mark.parametrize(("counted_as", "status"), [("kept", 403), ("test", 200)])
+def test_file__of_a_submission__is_read_by_a_test_key_of_its_mode(
+    counted_as: str, status: int, tenant: Tenant, api: Client
+) -> None:
+    put_with_files(tenant, tenant.form(fields=[file_field("cv")]), [Sent("cv.pdf")], counted_as=counted_as)
+    stored = StoredFile.objects.get(organization_id=tenant.organization.pk)
+    answers = [api.get(f"/files/{stored.public_id}", key) for key in (tenant.issue(*ALL_SIX, mode="test"), tenant.key)]
+    assert [one.status for one in answers] == [status, 200]
 
 
 def test_publishable_test_key__anywhere_but_submit__is_forbidden(tenant: Tenant, api: Client) -> None:
