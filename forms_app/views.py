@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from config.api.etags import refuse_unmet
 from config.api.filters import refuse_unknown_parameters
+from config.api.find_owned import still_there
 from config.api.schema import enveloped
 from config.api.serializers import QuerySerializer
 from config.api.views import KeyedViewSet, deleted, success
@@ -110,10 +111,11 @@ class FormViewSet(Repeatable, ShowsForms):
     def partial_update(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the path
         """Change a form."""
         values, form = self.read(FormChanges), self.find()
-        refuse_unpermitted(form, values, hidden_from(caller_key(request)))
         with transaction.atomic():
-            changed = change_form(form, **values)
-            ask_added(changed, form.notification_recipients)
+            stored = still_there(Form.objects.select_for_update(no_key=True), form.pk)
+            refuse_unpermitted(stored, values, hidden_from(caller_key(request)))
+            changed = change_form(stored, **values)
+            ask_added(changed, stored.notification_recipients)
         return self.show_form(changed, "Form changed.")
 
     @extend_schema(request=None, responses=enveloped(FormRecord))

@@ -16,6 +16,8 @@ from tests.api.forms.documents import put
 from tests.services.client import Client
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 from tests.services.waiting import eventually
+from tests.support.browser import person_of
+from tests.support.replies import UNAUTHORIZED
 from tests.support.tenants import make_tenant
 
 __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL
@@ -96,3 +98,17 @@ def test_put__of_a_key_that_another_request_is_making__changes_that_form(
         answer = asked.result()
     made = Form.objects.get(organization=tenant.organization, key="orders")
     assert (answer.status, made.name) == (status, "Second" if status == 200 else "First")
+
+
+def test_recipients__removed_while_a_patch_waits__do_not_come_back_without_the_permission(api: Client) -> None:
+    tenant = make_tenant()
+    owner, writer = person_of(tenant).email, tenant.issue("forms:write")
+    form = tenant.form(notification_recipients=[owner])
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            change_form(row(form), notification_recipients=[])
+            asked = threads.submit(api.patch, f"/api/forms/{form}", writer, json={"recipients": [{"email": owner}]})
+            eventually(is_waited_for, because="the request waits for the other change")
+        answer = asked.result()
+    assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
+    assert row(form).notification_recipients == []
