@@ -57,7 +57,7 @@ def save_named(form: Form, *, old_address: str | None = None, **options: Any) ->
 
     Raises Conflict for a key of another form of the organization, and for an address of any other form.
     """
-    _refuse_taken(form, options.get("update_fields", ()))
+    _refuse_taken(form, options.get("update_fields", ("key", "address")))
     try:
         with transaction.atomic():
             form.save(**options)

@@ -52,10 +52,11 @@ def test_logo__is_shown_on_the_forms_pages_alone__until_it_is_removed(api: Clien
     assert (answer.status, answer.json()["message"], answer.json()["data"]["id"]) == (200, "Logo set.", form_id)
     own = logo_of(api, form_id)
     assert own not in ("", of_all)
+    assert answer.json()["data"]["logo"] == f"http://127.0.0.1:{api.port}{own}"
     assert (logo_of(api, other), api.get(own).headers["Content-Type"]) == (of_all, "image/png")
 
     answer = api.delete(f"/api/forms/{form_id}/logo", tenant.key)
-    assert (answer.status, answer.json()["message"]) == (200, "Logo removed.")
+    assert (answer.status, answer.json()["message"], answer.json()["data"]["logo"]) == (200, "Logo removed.", None)
     assert (logo_of(api, form_id), api.get(own).status) == (of_all, 404)
     assert not FormLogo.objects.filter(form=row(form_id)).exists()
     events = AuditEvent.objects.filter(organization=tenant.organization, action="form.page_changed").order_by("id")

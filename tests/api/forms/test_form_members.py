@@ -292,8 +292,10 @@ def test_recipients__members_and_strangers__are_active_and_asked(api: Client) ->
     assert statuses == {owner: "active", stranger: "pending"}
     assert Delivery.objects.filter(organization=tenant.organization, event="recipient.asked").count() == 1
     Recipient.objects.filter(email=stranger).update(stopped_at=now())
-    again = change(api, tenant, form_id, recipients=[{"email": stranger}]).json()["data"]
-    assert again["recipients"] == [{"email": stranger, "status": "stopped"}]
+    for listed in ([stranger], [], [stranger]):  # also when it was removed in between
+        again = change(api, tenant, form_id, recipients=[{"email": one} for one in listed]).json()["data"]
+        assert again["recipients"] == [{"email": one, "status": "stopped"} for one in listed]
+    assert Delivery.objects.filter(organization=tenant.organization, event="recipient.asked").count() == 1
 
 
 def test_recipients__the_same_in_another_order_or_twice__are_no_change(api: Client) -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from keys.models import AuditEvent
+from tests.api.forms.documents import put, try_out
 from tests.services.client import Answer, Client
 from tests.support.replies import TIME, failure, invalid, success
 from tests.support.tables.databases import first_on_both
@@ -219,3 +221,19 @@ def test_submission_count__right_after_each_submit__is_exact_and_without_spam(ap
     assert seen == [1, 2, 2, 3]
     listed = {form["id"]: form["submissionCount"] for form in api.get("/api/forms", tenant.key).json()["data"]}
     assert listed == {form_id: 3, other: 0, tenant.default_form_id: 0}
+
+
+def test_put__another_status__publishes_and_unpublishes(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = put(api, tenant, {"name": "Orders"}).json()["data"]["id"]
+    for status, page in (("published", 200), ("draft", 404)):
+        document = {"name": "Orders", "status": status}
+        change = {"path": "status", "from": "draft" if page == 200 else "published", "to": status}
+        assert try_out(api, tenant, document).json()["data"]["changes"] == [change]
+
+        record = put(api, tenant, document).json()["data"]
+
+        assert (record["status"], api.get(f"/f/{form_id}").status) == (status, page)
+        assert put(api, tenant, document).json()["data"] == record
+    actions = AuditEvent.objects.filter(organization_ref=tenant.organization.pk, subject="Orders").order_by("pk")
+    assert list(actions.values_list("action", flat=True)) == ["form.created", "form.published", "form.unpublished"]

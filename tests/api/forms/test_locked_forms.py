@@ -55,16 +55,22 @@ def unused() -> str:
     return f"at-{secrets.token_hex(6)}"
 
 
+@pytest.mark.parametrize("is_new", [False, True], ids=["a form", "a new form"])
 @pytest.mark.parametrize("name", ["key", "address"])
-def test_name_of_a_form__that_is_about_to_give_it_up__is_taken_without_waiting(name: str, api: Client) -> None:
-    """Two forms that change places would wait for each other."""
+def test_name_of_a_form__that_is_about_to_give_it_up__is_taken_without_waiting(
+    name: str, is_new: bool, api: Client
+) -> None:
+    """Two forms that change places would wait for each other, and a new one holds its organization meanwhile."""
     tenant = make_tenant()
     given_up: Any = {name: unused()}
     other: Any = {name: unused()}
     giver, taker = tenant.form(**given_up), tenant.form()
     with transaction.atomic():
         change_form(row(giver), **other)
-        answer = api.patch(f"/api/forms/{taker}", tenant.key, json=given_up)
+        if is_new:
+            answer = api.post("/api/forms", tenant.key, json={"name": "New", **given_up})
+        else:
+            answer = api.patch(f"/api/forms/{taker}", tenant.key, json=given_up)
     assert (answer.status, answer.json()["error"]) == (409, "conflict")
 
 
