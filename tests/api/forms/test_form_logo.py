@@ -88,6 +88,16 @@ def test_logo__of_more_than_1_mb__is_413(api: Client, size: int) -> None:
     assert (answer.status, answer.json()) == (413, too_large)
 
 
+def test_logo__with_a_query__is_refused(api: Client) -> None:
+    tenant = make_tenant()
+    path = f"/api/forms/{tenant.form()}/logo?name=logo.png"
+    for answer in (
+        api.request("PUT", path, tenant.key, headers=PICTURE, data=png()),
+        api.delete(path, tenant.key),
+    ):
+        assert (answer.status, [one["code"] for one in answer.json()["details"]]) == (400, ["unknown_parameter"])
+
+
 def test_compressed_logo__is_415(api: Client) -> None:
     tenant = make_tenant()
     assert put(api, tenant, tenant.form(), png(), **{"Content-Encoding": "gzip"}).status == 415

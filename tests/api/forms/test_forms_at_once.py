@@ -155,3 +155,16 @@ def test_two_puts__of_one_new_key__make_one_form(header: dict[str, str], expecte
 
         assert sorted(answer.status for answer in answers) == expected
         assert Form.objects.filter(organization=tenant.organization, key="orders").count() == 1
+
+
+def test_two_puts__that_have_seen_the_same_document__change_it_once(api: Client) -> None:
+    for _ in range(ROUNDS):
+        tenant = make_tenant()
+        seen = documents.put(api, tenant, {"name": "Orders"}).headers["ETag"]
+
+        first, second = (partial(documents.put, api, tenant, {"name": name}, If_Match=seen) for name in ("Ada", "Bob"))
+        answers = at_once(first, second)
+
+        assert sorted(answer.status for answer in answers) == [200, 412]
+        winner = "Ada" if answers[0].status == 200 else "Bob"
+        assert documents.get(api, tenant).json()["data"]["name"] == winner

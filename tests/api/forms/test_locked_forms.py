@@ -17,7 +17,7 @@ from tests.services.client import Client
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 from tests.services.waiting import eventually
 from tests.support.browser import person_of
-from tests.support.replies import UNAUTHORIZED
+from tests.support.replies import UNAUTHORIZED, failure
 from tests.support.tenants import make_tenant
 
 __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL
@@ -118,3 +118,16 @@ def test_recipients__removed_while_a_patch_waits__do_not_come_back_without_the_p
         answer = asked.result()
     assert (answer.status, answer.json()) == (403, UNAUTHORIZED)
     assert row(form).notification_recipients == []
+
+
+def test_if_match__of_a_form_that_another_request_is_changing__is_412(api: Client) -> None:
+    tenant = make_tenant()
+    made = put(api, tenant, {"name": "Orders"})
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            change_form(row(made.json()["data"]["id"]), name="Changed")
+            asked = threads.submit(put, api, tenant, {"name": "Mine"}, If_Match=made.headers["ETag"])
+            eventually(is_waited_for, because="the request waits for the other change")
+        answer = asked.result()
+    assert (answer.status, answer.json()) == (412, failure("precondition_failed"))
+    assert row(made.json()["data"]["id"]).name == "Changed"
