@@ -6,7 +6,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.filters import refuse_unknown_parameters
 from config.api.parsing import read_bytes
 from config.api.schema import enveloped
 from forms_app.document.records import FormRecord
@@ -32,7 +31,6 @@ class FormLogoViewSet(ShowsForms):
     def put_logo(self, request: Request, id: str) -> Response:  # noqa: A002, ARG002 - the name in the path
         """Show a picture on the form's pages and in mails to its submitters: a PNG, JPEG, WebP or GIF up to 1 MB."""
         data = read_bytes(request._request, most=MAX_UPLOAD_BYTES, too_large=TOO_LARGE)
-        refuse_unknown_parameters(request.query_params, [])
         return self.show_form(set_form_logo(self.find(), data), "Logo set.")
 
     @extend_schema(

@@ -124,3 +124,13 @@ def test_replies__sender_name__is_saved__without_addresses(api: Client) -> None:
     for name in ("Ann <a@b>", "evil.example", "x" * 61):
         assert save(browser, tenant, form_id, "replies", sender_name=name).status == 400
     assert row(form_id).sender_name == "Ann's Bakery"
+
+
+def test_spam__secret_of_10_000_characters__is_refused(api: Client) -> None:
+    tenant = make_tenant()
+    form_id = tenant.form()
+    values = {"minimum_seconds": "2", "captcha": "turnstile", "captcha_site_key": "site"}
+    browser = logged_in(api, person_of(tenant))
+    assert save(browser, tenant, form_id, "spam", **values, captcha_secret="s" * 10_000).status == 400
+    assert row(form_id).spam_protection == {}
+    assert save(browser, tenant, form_id, "spam", **values, captcha_secret="s" * 200).status == 302

@@ -7,8 +7,9 @@ import pytest
 
 from dashboard.pages.new_forms.json_lines import line_of, lines_of
 from forms_app.models import Form
-from tests.services.client import Client
+from tests.services.client import Answer, Client
 from tests.support.browser import Browser, logged_in, member_of, person_of, place, text_of
+from tests.support.hosted_posts import multipart
 from tests.support.tenants import Tenant, make_tenant, text_field
 from webhooks.models import Delivery
 
@@ -79,6 +80,43 @@ def test_new_form__from_a_wrong_document__says_where_and_makes_nothing(
     for do in ("show", "create"):
         answer = member.send(page(tenant), document=text, do=do)
         assert (answer.status, problem in text_of(answer)) == (400, True), text_of(answer)
+    assert forms_of(tenant) == []
+
+
+def choose(api: Client, tenant: Tenant, browser: Browser, content: str, do: str) -> Answer:
+    """Send a file as the page does; each character of `content` is a byte."""
+    token = browser.get(page(tenant)).text.partition('csrfmiddlewaretoken" value="')[2].partition('"')[0]
+    body, kind = multipart({"csrfmiddlewaretoken": token, "do": do}, {"file": ("orders.json", content)})
+    return api.post(page(tenant), data=body.encode("latin-1"), headers=browser.headers() | kind)
+
+
+def test_new_form__from_a_chosen_file__is_shown_and_made(api: Client, tenant: Tenant, member: Browser) -> None:
+    text = json.dumps({**DOCUMENT, "name": "Ärzte"}, ensure_ascii=False)
+    content = text.encode("utf-8-sig").decode("latin-1")
+
+    shown = choose(api, tenant, member, content, "show")
+    assert (shown.status, "Ärzte" in text_of(shown), forms_of(tenant)) == (200, True, [])
+
+    made = choose(api, tenant, member, content, "create")
+    assert (made.status, forms_of(tenant)) == (302, ["Ärzte"])
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "problem"),
+    [
+        ('{"name": "\xff"}', 400, "The file is not UTF-8 text."),
+        ('{"name": "Orders"}' + " " * 262_144, 400, "A document has at most 256 KiB."),
+        ('{"name": "Orders"}' + " " * 10_000_000, 413, "at most 256 KiB"),
+        ("", 400, "Choose a file, or paste a document."),
+    ],
+    ids=["not UTF-8", "over 256 KiB", "10 MB", "empty"],
+)
+def test_new_form__from_an_unfit_file__is_refused(
+    content: str, status: int, problem: str, api: Client, tenant: Tenant, member: Browser
+) -> None:
+    for do in ("show", "create"):
+        answer = choose(api, tenant, member, content, do)
+        assert (answer.status, problem in text_of(answer)) == (status, True), text_of(answer)[:2_000]
     assert forms_of(tenant) == []
 
 
