@@ -174,6 +174,11 @@ def test_action__of_a_page_of_the_other_mode__reaches_nothing(
     assert {row.public_id for row in rows} == set(scene.ids.values())
 
 
+def test_new_rows__of_the_live_list__are_live_ones(scene: Scene, owner: Browser) -> None:
+    query = "&".join(f"row={pk}" for pk in scene.ids.values())
+    assert marks_in(owner.get(place(scene.tenant, f"submissions?{query}")).text) == {"live"}
+
+
 def test_everything__of_test_data__is_deleted_alone(scene: Scene, owner: Browser) -> None:
     switch(owner, scene.tenant, test=True)
     page, act = place(scene.tenant, "submissions"), place(scene.tenant, "submissions/act")
