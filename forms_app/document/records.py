@@ -70,7 +70,7 @@ class FormRecord(NamesFields):
         "url": "The address of its page, and of plain HTML posts.",
         "createdAt": "When it was created.",
         "updatedAt": "When it was changed.",
-        "publishedAt": "When it was published; null for a draft.",
+        "publishedAt": "When it was published last; null if it never was.",
     }
     optional_members = FOR_WEBHOOKS_WRITE
     id = PublicIdField(Prefix.FORM)

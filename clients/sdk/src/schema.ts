@@ -1176,7 +1176,7 @@ export interface components {
             updatedAt: string;
             /**
              * Format: date-time
-             * @description When it was published; null for a draft.
+             * @description When it was published last; null if it never was.
              */
             publishedAt: string | null;
         };
