@@ -240,6 +240,7 @@ def compiled_patterns() -> dict[str, "re.Pattern[str]"]:
     return dict(found.values())
 
 
+@pytest.mark.slow
 def test_patterns__of_our_modules__have_a_row_each() -> None:
     assert sorted(compiled_patterns()) == sorted(PATTERNS)
 

@@ -21,8 +21,6 @@ from tests.support.rows import put, put_many
 from tests.support.tenants import Tenant, text_field
 from webhooks.models import Delivery
 
-pytestmark = pytest.mark.quick
-
 HOSTILE = "</pre><script>alert(1)</script>"
 
 

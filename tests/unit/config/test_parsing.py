@@ -39,6 +39,7 @@ def test_parse__any_bytes__give_a_dict_or_invalid_json(body: bytes, numbers_as_t
     assert isinstance(result, dict) or 0 < len(result) < 300
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(OBJECTS)
 def test_parse__any_object__comes_as_python_reads_it(value: dict[str, Any]) -> None:

@@ -73,6 +73,7 @@ def functions_of(path: str) -> set[str]:
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
+@pytest.mark.slow
 def test_security_page__names_tests_that_exist() -> None:
     named = NAMED.findall(SECURITY)
     assert [f"{path}::{name}" for path, name in named if name not in functions_of(path)] == []

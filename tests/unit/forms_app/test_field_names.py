@@ -20,6 +20,7 @@ FIELDS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(FIELDS)
 @example([{"label": "Altcha"}, {"label": "h-captcha-response"}])

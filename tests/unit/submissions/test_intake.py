@@ -33,6 +33,7 @@ def is_storable(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.dictionaries(NAMES, ANY, max_size=12))
 @example({"a": {}})

@@ -145,6 +145,7 @@ def test_windows_1252__has_every_byte() -> None:
     assert all(UNMAPPED[byte] == chr(byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("charset", sorted(name for name in set(LABELS.values()) if not SINGLE_BYTE.match(name)))
 def test_charset__hostile_bytes__cost_no_more_than_their_size(charset: str) -> None:
     def hostile(size: int) -> Iterator[bytes]:

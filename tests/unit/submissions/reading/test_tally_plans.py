@@ -14,7 +14,7 @@ from submissions.models import Submission
 from tests.support.rows import put_many
 from tests.support.tenants import Tenant, make_tenant
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 
 DISPATCHED, OTHERS, WAITING_OF_EACH = 2_000, 40, 25
 
