@@ -211,10 +211,9 @@ def next_ids(scope: Scope, *, before: uuid.UUID, size: int) -> list[uuid.UUID]:
 
 def count_and_find(scope: Scope, alias: str) -> tuple[int, list[uuid.UUID] | None]:
     """Return how many rows there are, and of a search with few matches their ids too, for `read_exactly`."""
-    rows = scope.without_text(alias)
     if scope.text:
-        return count_matches(rows, scope.texts, organization=scope.organization_id)
-    return _tallied(scope, alias) if scope.is_whole else rows.count(), None
+        return count_matches(scope.without_text(alias), scope.texts, organization=scope.organization_id)
+    return _tallied(scope, alias) if scope.is_whole else scope.without_text(alias).count(), None
 
 
 def _tallied(scope: Scope, alias: str) -> int:
