@@ -24,7 +24,7 @@ ENCODINGS = ("utf-8-sig", "cp1252", "latin-1")  # as exports have them; the last
 SEPARATORS = ",;\t|"
 PART = 64 * 1024  # characters
 FORMATS = ("csv", "json", "ndjson")
-_BETWEEN = re.compile(r"[, \t\r\n]*")
+_NEXT = re.compile(r"[^, \t\r\n]")  # the start of the next object, or the end of the list
 _PLACES = json.JSONDecoder(parse_int=str, parse_float=str)  # of objects only, so no number is too long
 
 
@@ -131,7 +131,8 @@ def _json(file: IO[str]) -> Iterator[dict[str, Any]]:
         text = text[start:]
     at = 1
     while True:
-        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+        found = _NEXT.search(text, at)
+        at = found.start() if found else len(text)
         if text.startswith("]", at):
             return
         number += 1

@@ -56,7 +56,7 @@ WORDS = "A harmless sentence, as people write. "
 PATTERNS = {
     "config.api.compression._ZERO": Row("fullmatch", ("q=0", "q=", ".0", "0."), "q=0.5, "),
     "config.pages.small_files.LARGE_FILES": Row("fullmatch", ("/dashboard/o/", "a/", "forms/", "a"), "/dashboard/o/a/"),
-    "submissions.importing.files._BETWEEN": Row("match", (",", ", \n"), ",\n "),
+    "submissions.importing.files._NEXT": Row("search", (",", ", \n"), ",\n "),
     "submissions.importing.mapping._MARK": Row("sub", (";'", "'", "\t'"), "a;'=1 "),
     "submissions.importing.mapping._GMT": Row("sub", (" GMT+", "1", ":00"), "2024/01/31 9:30:00 AM GMT+1 "),
     "submissions.importing.mapping._EPOCH": Row("fullmatch", ("1",), "1700000000"),

@@ -6,6 +6,7 @@ import pytest
 
 from config.base.ids import Prefix
 from keys.plans import Plan
+from tests.api.forms.documents import DEFAULTS
 from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.support.replies import NOT_FOUND, TIME, UNAUTHORIZED, an_id, invalid, invalid_id, success, unknown_id
@@ -19,37 +20,11 @@ def record(form: dict[str, Any], service: Application, **values: Any) -> dict[st
     """Return the whole record of a form that was created with only a name."""
     return {
         "id": an_id("frm"),
+        **DEFAULTS,
         "key": "contact",
         "name": "Contact",
-        "status": "draft",
         "isDefault": False,
-        "address": None,
-        "fields": [],
-        "allowedOrigins": [],
-        "redirectUrl": "",
-        "successMessage": "",
-        "description": "",
-        "buttonLabel": "",
-        "returnUrl": "",
-        "language": "en",
-        "retentionDays": None,
-        "spam": {
-            "minSeconds": 2,
-            "maxLinks": None,
-            "blockedWords": [],
-            "proofOfWork": False,
-            "captcha": None,
-            "siteKey": "",
-            "secret": None,
-        },
-        "reply": None,
-        "confirmation": False,
-        "recipients": [],
-        "senderName": "",
-        "replyTo": None,
-        "accent": None,
         "logo": None,
-        "poweredBy": True,
         "submissionCount": 0,
         "url": f"{service.base_url}/f/{form['id']}",
         "createdAt": TIME,
