@@ -96,7 +96,7 @@ def share(limit: int, percent: int) -> int:
 
 def count_organization(organization: uuid.UUID, hourly_limit: int) -> Usage:
     """Count one request of an organization against its plan. All plans share one counter, which no change restarts."""
-    reset = _end_of_hour(organization)
+    reset = end_of_hour(organization)
     _, count = _take(organization, reset, 1, most=COUNTED_TO)
     return Usage(hourly_limit, count, reset, is_over=count > hourly_limit, organization=organization)
 
@@ -107,7 +107,7 @@ def reserve_for_pages(organization: uuid.UUID, hourly_limit: int, wanted: int = 
 
     The caller gives those back (`give_back`) that are not stored in the end.
     """
-    reset = _end_of_hour(organization)
+    reset = end_of_hour(organization)
     taken, count = _take(organization, reset, wanted, most=share(hourly_limit, PAGES_PERCENT))
     return taken, Usage(hourly_limit, count, reset, is_over=not taken, organization=organization)
 
@@ -122,12 +122,12 @@ def give_back(usage: Usage, number: int = 1) -> Usage:
 
 def peek_organization(organization: uuid.UUID, hourly_limit: int) -> Usage:
     """Return the use of an organization's hour without counting a request."""
-    reset = _end_of_hour(organization)
+    reset = end_of_hour(organization)
     _, count = _take(organization, reset, 0, most=COUNTED_TO)
     return Usage(hourly_limit, count, reset, is_over=False, organization=organization)
 
 
-def _end_of_hour(organization: uuid.UUID) -> int:
+def end_of_hour(organization: uuid.UUID) -> int:
     """Return the epoch second at which the fixed hour ends, which begins at each organization's own second."""
     offset, now = zlib.crc32(str(organization).encode()) % HOUR, int(time.time())
     return now + HOUR - (now - offset) % HOUR

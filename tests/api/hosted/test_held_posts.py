@@ -18,7 +18,7 @@ from tests.services.client import Answer, Client
 from tests.services.receivers import Receiver
 from tests.services.waiting import eventually
 from tests.support.hosted_posts import ask, post
-from tests.support.rate_windows import CHEAP, lasting_tenant, remaining
+from tests.support.rate_windows import CHEAP, counted_tenant, remaining
 from tests.support.replies import invalid
 from tests.support.submitting import records, submit
 from tests.support.tenants import Tenant, make_tenant
@@ -33,7 +33,7 @@ def full(api: Client, limit: int) -> tuple[Tenant, str]:
 
     A tenth of `limit` is left for the owner's own requests.
     """
-    tenant = lasting_tenant(api, rate_limit=limit)  # counts one
+    tenant = counted_tenant(api, rate_limit=limit)  # counts one
     while remaining(api.get(CHEAP, tenant.key)) > limit - limit * 9 // 10:
         pass
     return tenant, tenant.form()
@@ -187,7 +187,7 @@ def test_release__without_the_right__is_refused(api: Client) -> None:
 
 
 def test_ten_hours_of_the_plan__are_held_at_most__and_spam_goes_on_being_stored(api: Client) -> None:
-    tenant = lasting_tenant(api, rate_limit=1)
+    tenant = counted_tenant(api, rate_limit=1)
     form_id = tenant.form()
     with Client(api.port) as other:  # ten a minute come from one address
         hold(other, form_id, *range(10))
@@ -205,7 +205,7 @@ def test_ten_hours_of_the_plan__are_held_at_most__and_spam_goes_on_being_stored(
 
 @pytest.mark.parametrize("way", ["delete", "spam", "release"])
 def test_room__below_the_ten_hours__comes_by_hand(api: Client, way: str) -> None:
-    tenant = lasting_tenant(api, rate_limit=1)
+    tenant = counted_tenant(api, rate_limit=1)
     form_id, organization = tenant.form(), Organization.objects.filter(pk=tenant.organization.pk)
     with Client(api.port) as other:
         hold(other, form_id, *range(10))

@@ -10,7 +10,7 @@ from keys.plans import Plan
 from tests.services.client import Answer, Client
 from tests.services.receivers import MailReceiver
 from tests.support.hosted_posts import BOUNDARY, FIELDS, GOOD, SHOP, URLENCODED, multipart, post
-from tests.support.rate_windows import CHEAP, lasting_tenant
+from tests.support.rate_windows import CHEAP, counted_tenant
 from tests.support.replies import SECONDS, unknown_id
 from tests.support.submitting import records, stored_data
 from tests.support.tables.databases import first_on_both
@@ -176,7 +176,7 @@ def test_draft_and_unknown_forms__are_refused__with_what_was_typed(api: Client) 
 
 
 def test_eleventh_post_in_a_minute__is_refused__keeps_the_text__and_costs_the_owner_nothing(api: Client) -> None:
-    tenant = lasting_tenant(api, Plan.FREE)  # counts one
+    tenant = counted_tenant(api, Plan.FREE)  # counts one
     form_id = tenant.form()
 
     # Ten, or up to twenty when the minute ends in between.

@@ -14,7 +14,7 @@ from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
 from tests.support.browser import logged_in, markup_of, person_of, place
 from tests.support.hosted_posts import ask
-from tests.support.rate_windows import CHEAP, lasting_client, lasting_tenant, remaining, reset
+from tests.support.rate_windows import CHEAP, counted_tenant, lasting_client, remaining, reset
 from tests.support.submitting import submit
 from tests.support.tables.databases import first_on_both
 from tests.support.tenants import Tenant, make_tenant, text_field
@@ -32,7 +32,7 @@ def used(api: Client, tenant: Tenant) -> int:
 
 @pytest.mark.parametrize("kind", ["publishable", "secret"])
 def test_pages__nine_tenths_of_the_hour__are_theirs_and_the_last_is_the_owner_s(api: Client, kind: str) -> None:
-    tenant = lasting_tenant(api, rate_limit=10)  # one has counted
+    tenant = counted_tenant(api, rate_limit=10)  # one has counted
     key = tenant.publishable if kind == "publishable" else tenant.key
 
     pages = [submit(api, key, values={"n": "1"}, **PAGE).status for _ in range(9)]
@@ -54,7 +54,7 @@ def test_pages__limit_of_one__have_no_room_at_all(api: Client) -> None:
 def test_pages__many_at_the_same_time__never_pass_their_share(shared_service: Callable[..., Application]) -> None:
     port = shared_service("serve", **NO_BURSTS).port
     with Client(port) as first:
-        tenant = lasting_tenant(first, rate_limit=20)
+        tenant = counted_tenant(first, rate_limit=20)
 
         def send(number: int) -> int:
             with Client(port) as client:
@@ -86,7 +86,7 @@ REFUSED: dict[str, Callable[[Client, Tenant, str], Answer]] = {
 def test_page__refused_or_spam__counts_against_its_address_alone(
     refused: Callable[[Client, Tenant, str], Answer], api: Client
 ) -> None:
-    tenant = lasting_tenant(api)
+    tenant = counted_tenant(api)
     form_id = tenant.form(fields=[text_field("a", required=True)])
     with lasting_client(api.port) as stranger:
         before = used(api, tenant)
@@ -97,7 +97,7 @@ def test_page__refused_or_spam__counts_against_its_address_alone(
 
 
 def test_page__replayed__is_counted_once(api: Client) -> None:
-    tenant = lasting_tenant(api)
+    tenant = counted_tenant(api)
     before = used(api, tenant)
 
     answers = [
@@ -137,7 +137,7 @@ def test_address__that_sent_a_hundred_times_spam__is_refused_more(shared_service
     ),
 )
 def test_publishable_key__learns_only_tenths(limit: int, spent: int, room: int, api: Client) -> None:
-    tenant = lasting_tenant(api, rate_limit=limit)
+    tenant = counted_tenant(api, rate_limit=limit)
     for _ in range(spent - 2):
         api.get(CHEAP, tenant.key)
     owner = api.get("/api/forms", tenant.key) if spent > 1 else None
@@ -150,7 +150,7 @@ def test_publishable_key__learns_only_tenths(limit: int, spent: int, room: int, 
 
 
 def test_marks__eighty_ninety_hundred_percent__are_shown_and_mailed_once_a_day(api: Client, smtp: MailReceiver) -> None:
-    tenant = lasting_tenant(api, rate_limit=10)
+    tenant = counted_tenant(api, rate_limit=10)
     notices = Notice.objects.filter(organization=tenant.organization).order_by("id")
 
     seen: dict[int, list[str]] = {}
@@ -169,7 +169,7 @@ def test_marks__eighty_ninety_hundred_percent__are_shown_and_mailed_once_a_day(a
 
 
 def test_marks__a_page_that_fills_its_share__reaches_ninety(api: Client) -> None:
-    tenant = lasting_tenant(api, rate_limit=5)
+    tenant = counted_tenant(api, rate_limit=5)
 
     for _ in range(4):
         submit(api, tenant.publishable, values={"n": "1"}, **PAGE)
@@ -181,7 +181,7 @@ def test_marks__a_page_that_fills_its_share__reaches_ninety(api: Client) -> None
 
 
 def test_marks__spam_and_refusals__reach_none(api: Client) -> None:
-    tenant = lasting_tenant(api, rate_limit=5)
+    tenant = counted_tenant(api, rate_limit=5)
     for _ in range(2):
         api.get("/api/forms", tenant.key)
 

@@ -16,7 +16,7 @@ from submissions.models import Submission
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.key_records import expire
-from tests.support.rate_windows import OVER, lasting_client, lasting_tenant, over, remaining, reset
+from tests.support.rate_windows import OVER, counted_tenant, lasting_client, over, remaining, reset
 from tests.support.replies import FORBIDDEN, INVALID_ACCESS_KEY, assert_headers
 from tests.support.tenants import Tenant, make_tenant
 
@@ -38,7 +38,7 @@ def left_of(tenant: Tenant, api: Client) -> int:
 
 
 def test_free_plan__one_request_more_than_a_hundred__is_refused_until_the_window_ends(api: Client) -> None:
-    tenant = lasting_tenant(api, Plan.FREE)  # one is spent
+    tenant = counted_tenant(api, Plan.FREE)  # one is spent
     answers = [api.get("/api/forms", tenant.key) for _ in range(FREE - 1)]
     assert [one.status for one in answers] == [200] * (FREE - 1)
     assert [remaining(one) for one in answers] == list(range(FREE - 2, -1, -1))
@@ -73,7 +73,7 @@ def test_plan__first_request__tells_its_limit(
 
 
 def test_plan__changed__holds_from_the_next_request(api: Client) -> None:
-    tenant = lasting_tenant(api, rate_limit=1)
+    tenant = counted_tenant(api, rate_limit=1)
     assert over(api.get("/api/forms", tenant.key), 1) == OVER
     set_plan(tenant.organization, Plan.PRO, by=None)
     answer = api.get("/api/forms", tenant.key)
@@ -82,7 +82,7 @@ def test_plan__changed__holds_from_the_next_request(api: Client) -> None:
 
 
 def test_reset__within_one_window__is_the_same_second_of_the_coming_hour(api: Client) -> None:
-    tenant = lasting_tenant(api)
+    tenant = counted_tenant(api)
     start = time.time()
     ends = {reset(api.get("/api/forms", tenant.key)) for _ in range(20)}
     ends.add(reset(api.post("/api/submit", tenant.publishable, json=SOME_BODY)))
@@ -114,7 +114,7 @@ def test_reset__within_one_window__is_the_same_second_of_the_coming_hour(api: Cl
 def test_request_with_a_valid_key__whatever_its_answer__counts_once(
     method: str, path: str, options: dict[str, Any], status: int, api: Client
 ) -> None:
-    tenant = lasting_tenant(api)
+    tenant = counted_tenant(api)
     key = tenant.issue("forms:read", "forms:write")
     before = left_of(tenant, api)
     with Client(api.port) as other:  # the server may end the connection of a body that it would not read
@@ -123,7 +123,7 @@ def test_request_with_a_valid_key__whatever_its_answer__counts_once(
 
 
 def test_keys__of_one_organization__share_its_hour(api: Client) -> None:
-    tenant = lasting_tenant(api, rate_limit=10)
+    tenant = counted_tenant(api, rate_limit=10)
     asked = [
         api.get("/api/forms", tenant.key),
         api.get("/api/forms", tenant.issue("forms:read")),
@@ -134,13 +134,13 @@ def test_keys__of_one_organization__share_its_hour(api: Client) -> None:
 
 
 def test_organizations__one_at_its_limit__leaves_the_other_its_own_hour(api: Client) -> None:
-    used_up, other = lasting_tenant(api, rate_limit=1), lasting_tenant(api, rate_limit=10)
+    used_up, other = counted_tenant(api, rate_limit=1), counted_tenant(api, rate_limit=10)
     assert over(api.get("/api/forms", used_up.key), 1) == OVER
     assert left_of(other, api) == 8
 
 
 def test_address__hundred_requests_without_a_valid_key__is_refused_the_next(stranger: Client, api: Client) -> None:
-    tenant = lasting_tenant(api)
+    tenant = counted_tenant(api)
     before = left_of(tenant, api)
     answers = [stranger.get("/api/forms", tenant.key + "x") for _ in range(FREE - 1)]
     assert {(one.status, one.text) for one in answers} == {(401, answers[0].text)}
@@ -157,7 +157,7 @@ def test_address__hundred_requests_without_a_valid_key__is_refused_the_next(stra
 def test_request_without_a_key_for_it__counts_against_the_address_alone(
     kind: str, stranger: Client, api: Client
 ) -> None:
-    tenant = lasting_tenant(api)
+    tenant = counted_tenant(api)
     ended = tenant.issue("forms:read")
     expire(ended)
     key = {"missing": None, "misspelt": tenant.key[:-1] + "?", "publishable": tenant.publishable}.get(kind, ended)
@@ -175,7 +175,7 @@ def test_submit_without_a_valid_key__counts_against_the_same_hundred_of_the_addr
 
 
 def test_refused_origin__of_a_browser__counts_against_the_address_alone(stranger: Client, api: Client) -> None:
-    tenant = lasting_tenant(api)
+    tenant = counted_tenant(api)
     form_id = tenant.form(allowed_origins=["https://page.example"])
     before = left_of(tenant, api)
     for key in (tenant.publishable, tenant.key):
@@ -189,7 +189,7 @@ def test_refused_origin__of_a_browser__counts_against_the_address_alone(stranger
 
 
 def test_preflight__of_a_browser__counts_nowhere(stranger: Client, api: Client) -> None:
-    tenant = lasting_tenant(api)
+    tenant = counted_tenant(api)
     before = left_of(tenant, api)
     for key in [None, tenant.publishable] * 3:
         assert stranger.options("/api/submit", key, headers=PREFLIGHT).status in (200, 204)

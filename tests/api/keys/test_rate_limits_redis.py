@@ -14,7 +14,7 @@ from tests.services.client import Client
 from tests.services.environment import BACKEND_VARIABLE, POSTGRESQL
 from tests.services.redis_server import RedisServer
 from tests.services.waiting import eventually
-from tests.support.rate_windows import OVER, lasting_tenant, over, remaining
+from tests.support.rate_windows import OVER, counted_tenant, over, remaining
 
 __test__ = os.environ[BACKEND_VARIABLE] == POSTGRESQL  # the other backend is the one without Redis
 
@@ -61,7 +61,7 @@ def test_redis_away__requests_and_submissions__answer_in_time_and_the_log_says_s
     patience = {"REDIS_RETRY_SECONDS": "600", "REDIS_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS)}
     service = start_service(REDIS_URL=own_redis.url, **patience)
     with Client(service.port) as api:
-        tenant = lasting_tenant(api, rate_limit=50)
+        tenant = counted_tenant(api, rate_limit=50)
         assert lines_about_redis(service) == []
         fail(own_redis)
 
@@ -89,7 +89,7 @@ def test_redis_away__organization_over_its_limit__is_refused_by_the_process_itse
 ) -> None:
     service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="600")
     with Client(service.port) as api:
-        tenant = lasting_tenant(api, rate_limit=3)
+        tenant = counted_tenant(api, rate_limit=3)
         kill(own_redis)
         answers = [api.get("/api/forms", tenant.key) for _ in range(3)]
         assert [(one.status, remaining(one)) for one in answers] == [(200, 2), (200, 1), (200, 0)]
@@ -101,7 +101,7 @@ def test_redis_back__after_a_while__counts_again(
 ) -> None:
     service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="1")
     with Client(service.port) as api, redis.Redis.from_url(own_redis.url) as inside:
-        tenant = lasting_tenant(api)
+        tenant = counted_tenant(api)
         own_redis.stop(signal.SIGKILL)
         assert api.get("/api/forms", tenant.key).status == 200
         own_redis.start()  # empty
@@ -119,7 +119,7 @@ def test_redis_frozen_and_thawed__counting_goes_on_where_it_was(
 ) -> None:
     service = start_service(REDIS_URL=own_redis.url, REDIS_RETRY_SECONDS="1")
     with Client(service.port) as api:
-        tenant = lasting_tenant(api, rate_limit=1000)
+        tenant = counted_tenant(api, rate_limit=1000)
         spent = [api.get("/api/forms", tenant.key) for _ in range(20)]
         assert remaining(spent[-1]) == 1000 - 21
         freeze(own_redis)
@@ -135,7 +135,7 @@ def test_counters__vanished_in_the_middle_of_an_hour__start_anew_without_a_failu
 ) -> None:
     service = start_service(REDIS_URL=own_redis.url)
     with Client(service.port) as api, redis.Redis.from_url(own_redis.url) as inside:
-        tenant = lasting_tenant(api, rate_limit=2)
+        tenant = counted_tenant(api, rate_limit=2)
         inside.flushall()
         answers = [api.get("/api/forms", tenant.key) for _ in range(2)]
         assert [(one.status, remaining(one)) for one in answers] == [(200, 1), (200, 0)]

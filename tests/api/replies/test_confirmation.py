@@ -22,7 +22,7 @@ from tests.services.receivers import MailReceiver, Receiver
 from tests.services.waiting import eventually
 from tests.support.answers.sending import REPLY, answering_form, decision, link_of, press, row_of, send, send_plainly
 from tests.support.mail_links import text_part
-from tests.support.rate_windows import lasting_tenant, remaining
+from tests.support.rate_windows import counted_tenant, remaining
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 from tests.support.webhooks import register
@@ -248,7 +248,7 @@ def test_pages__speak_the_language_of_the_form(api: Client, smtp: MailReceiver) 
 
 
 def test_over_the_hour__it_is_held_for_quota_first__then_for_confirmation(api: Client, smtp: MailReceiver) -> None:
-    tenant = lasting_tenant(api, rate_limit=20)
+    tenant = counted_tenant(api, rate_limit=20)
     form_id, address = newsletter(tenant), address_of(tenant)
     while remaining(api.get("/api/forms", tenant.key)) > 2:
         pass

@@ -16,7 +16,7 @@ from tests.services.application import Application
 from tests.services.client import Client
 from tests.support.hosted_posts import FIELDS, GOOD, URLENCODED, multipart, post
 from tests.support.key_records import expire, key_of
-from tests.support.rate_windows import lasting_client, lasting_tenant
+from tests.support.rate_windows import counted_tenant, lasting_client
 from tests.support.refusals import EVIL, SHOP, Told, everything, public_id, rows, rows_of, the_row, told
 from tests.support.replies import unknown_id
 from tests.support.submitting import submit, submit_raw
@@ -179,7 +179,7 @@ def test_limits__burst_and_the_plans_hour__are_told_apart(api: Client) -> None:
     form_id, hosted = tenant.form(), tenant.form()
     refused = [submit(api, tenant.publishable, form_id, Origin=SHOP).status for _ in range(21)].count(429)
     refused_there = [post(api, hosted, GOOD).status for _ in range(21)].count(429)
-    hourly = lasting_tenant(api, rate_limit=1)
+    hourly = counted_tenant(api, rate_limit=1)
     assert submit(api, hourly.key).status == 429
 
     assert (refused > 0, refused_there > 0) == (True, True)
