@@ -84,7 +84,7 @@ class SubmissionFilters(django_filters.FilterSet):
         given = self.form.cleaned_data
         test = self.is_for_tests(only_tests=only_tests)
         if given["formId"]:
-            find_owned(Form.objects.all(), given["formId"], organization_id)
+            find_owned(Form.objects.only("organization"), given["formId"], organization_id)
         return Scope(
             organization_id=organization_id,
             form_id=given["formId"],

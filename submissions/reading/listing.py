@@ -261,6 +261,6 @@ def _newest(scope: Scope, rows: SubmissionQuerySet, most: int) -> list[uuid.UUID
 
 
 def rows_of(ids: list[uuid.UUID], alias: str) -> list[Submission]:
-    """Return the rows of these ids, newest first, each with its form and files."""
-    rows = Submission.objects.using(alias).select_related("form").defer(*HEAVY_COLUMNS)
+    """Return the rows of these ids, newest first, each with its files."""
+    rows = Submission.objects.using(alias).defer(*HEAVY_COLUMNS)
     return sorted(load_files(rows.filter(pk__in=ids)), key=lambda row: row.pk, reverse=True)

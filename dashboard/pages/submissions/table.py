@@ -17,13 +17,14 @@ class TableRow:
     """
     A submission; `cells`: `(name, value)` in the order of the columns; `hidden`: the number of other values.
 
-    `files`: the names of its files, cut to MAX_CELL characters.
+    `files`: the names of its files, cut to MAX_CELL characters. `form`: the name of its form, in a list of several.
     """
 
     submission: Submission
     cells: list[tuple[str, str]]
     hidden: int
     files: str = ""
+    form: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,7 +43,9 @@ class Table:
     def of(cls, rows: Sequence[Submission], form: Form | None, chosen: Sequence[str] | None = None) -> "Table":
         """Return the table of one page of a list; `form` None: of several forms; `chosen`: names of its columns."""
         if form is None:
-            return cls([], [_row(row, None) for row in rows], [])
+            forms = Form.objects.filter(pk__in={row.form_id for row in rows})
+            names_of = dict(forms.values_list("pk", "name"))
+            return cls([], [_row(row, None, names_of.get(row.form_id, "")) for row in rows], [])
         labels = _labels(rows, form, chosen or ())
         names = [name for name in chosen if name in labels] if chosen is not None else list(labels)[:MAX_COLUMNS]
         order = dict.fromkeys([*names, *labels])
@@ -64,9 +67,9 @@ def _labels(rows: Sequence[Submission], form: Form, chosen: Sequence[str]) -> di
     return labels
 
 
-def _row(row: Submission, names: list[str] | None) -> TableRow:
+def _row(row: Submission, names: list[str] | None, form: str = "") -> TableRow:
     chosen = list(row.data)[:MAX_SUMMARY] if names is None else names
     cells = [(name, row.data.get(name, "")[:MAX_CELL]) for name in chosen]
     files = ", ".join(file.name for file in row.files)
     shortened = files if len(files) <= MAX_CELL else f"{files[:MAX_CELL]}…"
-    return TableRow(row, cells, hidden=sum(1 for name in row.data if name not in chosen), files=shortened)
+    return TableRow(row, cells, hidden=sum(1 for name in row.data if name not in chosen), files=shortened, form=form)
