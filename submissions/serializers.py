@@ -19,7 +19,6 @@ from submissions.files.records import file_record
 from submissions.models import StoredFile, Submission
 
 MAX_BULK = 100  # submissions that one request changes
-_TEST = Submission.CountedAs.TEST.value  # not looked up again for each of millions of rows
 
 
 class MetaRecord(serializers.Serializer[Any]):
@@ -118,7 +117,7 @@ def submission_record(submission: Submission) -> dict[str, Any]:
         one.spam,
         one.spam_reasons,
         one.held,
-        one.counted_as,
+        one.is_test,
         one.meta,
         one.is_imported,
         one.created_at,
@@ -133,7 +132,7 @@ def record_of(
     spam: bool,
     spam_reasons: Any,
     held: str,
-    counted_as: str,
+    test: bool,
     meta: Any,
     imported: bool,
     created_at: dt.datetime,
@@ -152,7 +151,7 @@ def record_of(
         "spam": spam,
         "spamReasons": spam_reasons,
         "held": held or None,
-        "test": counted_as == _TEST,
+        "test": test,
         "meta": meta,
         "imported": imported,
         "createdAt": format_time(created_at),

@@ -7,8 +7,9 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db.models import Case, OuterRef, Subquery, TextField, Value, When
+from django.db.models import BooleanField, Case, ExpressionWrapper, OuterRef, Q, Subquery, TextField, Value, When
 from django.db.models.aggregates import Aggregate
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, JSONObject
 
 from config.base.database import snapshot
@@ -16,7 +17,7 @@ from forms_app.models import Form
 from submissions.exporting.csv_lines import csv_parts
 from submissions.exporting.rows import Parts, Rows, read_batches, stored_text
 from submissions.files.records import file_record
-from submissions.models import StoredFile
+from submissions.models import StoredFile, Submission
 from submissions.serializers import record_of
 
 FILE_COLUMNS = ("id", "place", "field", "name", "size", "content_type", "sha256", "scan")
@@ -36,9 +37,12 @@ def json_parts(rows: Rows, _form: Form | None, _columns: Sequence[str]) -> Parts
 def ndjson_parts(rows: Rows, _form: Form | None, _columns: Sequence[str]) -> Parts:
     """Yield one record per line."""
     for records in _records(rows):
-        # JSON that an operator wrote may have several lines.
-        lines = [orjson.dumps(orjson.loads(record)) if b"\n" in record else record for record in records]
-        yield one_line(b"\n".join([*lines, b""])), len(lines)
+        text = b"\n".join([*records, b""])
+        if text.count(b"\n") > len(records):  # JSON that an operator wrote may have several lines
+            text = b"".join(
+                [orjson.dumps(orjson.loads(record), option=orjson.OPT_APPEND_NEWLINE) for record in records]
+            )
+        yield one_line(text), len(records)
 
 
 def one_line(text: bytes) -> bytes:
@@ -60,9 +64,9 @@ def _records(rows: Rows) -> Generator[list[bytes], None, None]:
         "spam",
         reasons,
         "held",
-        "counted_as",
+        _whether(Q(counted_as=Submission.CountedAs.TEST)),
         meta,
-        "imported_in",
+        _whether(Q(imported_in__isnull=False)),
         "created_at",
     )
     for batch in read_batches(rows, *columns):
@@ -76,14 +80,18 @@ def _records(rows: Rows) -> Generator[list[bytes], None, None]:
                     spam,
                     fragment(reasons),
                     held,
-                    counted_as,
+                    test,
                     fragment(meta),
-                    imported_in is not None,
+                    imported,
                     created,
                 )
             )
-            for data, files, pk, form, spam, reasons, held, counted_as, meta, imported_in, created in batch
+            for data, files, pk, form, spam, reasons, held, test, meta, imported, created in batch
         ]
+
+
+def _whether(condition: Q) -> Combinable:
+    return ExpressionWrapper(condition, output_field=BooleanField())
 
 
 class _List(Aggregate):
