@@ -15,10 +15,12 @@ from tests.services.client import Client
 from tests.services.receivers import MailReceiver
 from tests.services.waiting import eventually
 from tests.support.accounts import CONFIRM, SIGN_UP, log_in, mailed_code, new_email, sign_up, verify
-from tests.support.browser import LOGIN, PASSWORD, Browser, markup_of, person_of, text_of
+from tests.support.browser import LOGIN, PASSWORD, Browser, logged_in, markup_of, person_of, place, text_of
 from tests.support.mail_links import text_part
 from tests.support.tenants import make_tenant
 from webhooks.models import Delivery
+
+IN_THE_LOG = "the mail is in the terminal or the log where it runs"
 
 
 def test_sign_up__with_the_mailed_code__opens_an_organization_that_is_whole(api: Client, smtp: MailReceiver) -> None:
@@ -130,8 +132,20 @@ def test_sign_up__without_a_mail_server__says_where_the_code_is(start_service: A
     with Client(start_service(EMAIL_URL="consolemail://").port) as api:
         browser = Browser(api)
         page = browser.follow(sign_up(browser, new_email()))
-    assert "the mail is in the terminal or the log where it runs" in text_of(page)
+    assert IN_THE_LOG in text_of(page)
     assert "spam folder" not in text_of(page)
+
+
+@pytest.mark.on_sqlite
+def test_members_and_notifications__without_a_mail_server__say_where_the_mails_are(
+    service: Application, start_service: Any
+) -> None:
+    tenant = make_tenant()
+    pages = [place(tenant, "members"), place(tenant, f"forms/{tenant.form()}/notifications")]
+    with Client(service.port) as api:
+        assert not [page for page in pages if IN_THE_LOG in text_of(logged_in(api, person_of(tenant)).get(page))]
+    with Client(start_service(EMAIL_URL="consolemail://").port) as api:
+        assert [page for page in pages if IN_THE_LOG in text_of(logged_in(api, person_of(tenant)).get(page))] == pages
 
 
 def test_sign_up__host_that_the_asker_made_up__is_in_no_mail(
