@@ -125,9 +125,10 @@ class _Delimiters:
     def refuse_costly(self, chunk: bytes) -> None:
         """Raise ValidationFailed for blanks after a delimiter, which no browser sends, or too many like it in data."""
         seen = self._end + chunk
-        self._lines += seen.count(self._delimiter)
-        if self._lines > MOST_DELIMITERS or any(self._delimiter + blank in seen for blank in (b" ", b"\t")):
-            raise malformed()
+        if found := seen.count(self._delimiter):
+            self._lines += found
+            if self._lines > MOST_DELIMITERS or any(self._delimiter + blank in seen for blank in (b" ", b"\t")):
+                raise malformed()
         self._end = seen[-len(self._delimiter) :]
 
 
