@@ -2,7 +2,9 @@
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext
 
 from config.api.current_request import current_request
@@ -11,7 +13,7 @@ from config.base.text import clean_name, refuse_web_address
 from keys.audit import Actor, record_event
 from keys.audit.changes import changes, values_of
 from keys.issuer_sessions import issuer_of_login
-from keys.models import Organization, User
+from keys.models import Identity, Organization, User
 from keys.plans import Plan
 
 TERMS = ("plan", "rate_limit", "storage_limit")
@@ -81,6 +83,17 @@ def has_second_step(user: User) -> bool:
     if settings.OIDC_IS_SECOND_STEP and issuer_of_login(current_request(), user):
         return True
     return bool(Authenticator.objects.filter(user=user).exclude(type=Authenticator.Type.RECOVERY_CODES).exists())
+
+
+def logins_have_second_step() -> Q:
+    """Return the condition of memberships whose user has a second step at each login: an own one, or the issuer's."""
+    own = Authenticator.objects.exclude(type=Authenticator.Type.RECOVERY_CODES).filter(user=OuterRef("user"))
+    if not settings.OIDC_IS_SECOND_STEP:
+        return Q(Exists(own))
+    linked = Identity.objects.filter(user=OuterRef("user"), issuer=settings.OIDC_ISSUER)
+    if not settings.OIDC_ONLY:
+        linked = linked.filter(user__password__startswith=UNUSABLE_PASSWORD_PREFIX)
+    return Q(Exists(own)) | Q(Exists(linked))
 
 
 def demand_second_step(organization: Organization, demanded: bool, *, by: User) -> None:

@@ -3,11 +3,7 @@
 import uuid
 from collections.abc import Collection
 
-from allauth.mfa.models import Authenticator
-from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
-from django.db.models import Exists, OuterRef, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path, reverse
@@ -23,7 +19,8 @@ from forms_app.models import Form
 from keys.choices import within_sentence
 from keys.invitations import revoke_invitation
 from keys.members import change_role, change_seen_forms, leave_organization, may_give, remove_member, sees_chosen_forms
-from keys.models import Identity, Invitation, Membership, Organization, Role
+from keys.models import Invitation, Membership, Organization, Role
+from keys.organizations import logins_have_second_step
 from keys.seen_forms import SeenForms
 
 
@@ -42,7 +39,7 @@ def members(request: MemberRequest) -> HttpResponse:
         else:
             return redirect("dashboard:members", member.organization.slug)
     rows = Membership.objects.filter(organization=member.organization).select_related("user")
-    rows = rows.annotate(has_second_step=_second_steps()).order_by("created_at", "pk")
+    rows = rows.annotate(has_second_step=logins_have_second_step()).order_by("created_at", "pk")
     invited = Invitation.objects.filter(organization=member.organization).order_by("email")
     named = _form_names(member.organization)
     context = {
@@ -63,17 +60,6 @@ def members(request: MemberRequest) -> HttpResponse:
         "roles": [(role, Role(role).label) for role, _ in roles_for(member)],
     }
     return render(request, "dashboard/members.html", context, status=400 if entered.errors else 200)
-
-
-def _second_steps() -> Q:
-    """Return whether every login of a member takes a second step: an own one, or that of the issuer."""
-    own = Authenticator.objects.exclude(type=Authenticator.Type.RECOVERY_CODES).filter(user=OuterRef("user"))
-    if not settings.OIDC_IS_SECOND_STEP:
-        return Q(Exists(own))
-    linked = Identity.objects.filter(user=OuterRef("user"), issuer=settings.OIDC_ISSUER)
-    if not settings.OIDC_ONLY:
-        linked = linked.filter(user__password__startswith=UNUSABLE_PASSWORD_PREFIX)
-    return Q(Exists(own)) | Q(Exists(linked))
 
 
 def _form_names(organization: Organization) -> dict[str, str]:
