@@ -84,6 +84,7 @@ def test_device_login__by_keyboard_in_every_look__is_accessible_and_quiet(
     _, code = begin_login("a-laptop-with-a-rather-long-name.local", address="203.0.113.7")
     with at_the_dashboard(browser, service.base_url, person, **options) as (page, complaints):
         page.goto("/account/device")
+        expect(page.get_by_label("Code")).to_be_focused()
         page.keyboard.type(code.lower())
         page.keyboard.press("Enter")
         expect(page.get_by_text(code)).to_be_visible()

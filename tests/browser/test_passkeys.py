@@ -109,6 +109,7 @@ def test_admin__organization_with_a_member_to_choose__works_under_the_strict_pol
         page.goto(f"/admin/keys/organization/{tenant.organization.pk}/change/")
         page.get_by_text("Add another Membership").click()
         page.locator(".select2-selection").last.click()
+        expect(page.locator(".select2-search__field")).to_be_focused()
         page.keyboard.type(guest.email)
         page.get_by_role("option", name=guest.email).click()
         page.get_by_role("button", name="Save", exact=True).click()
