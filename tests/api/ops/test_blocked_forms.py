@@ -17,7 +17,7 @@ from tests.services.client import Client
 from tests.support.accounts import with_authenticator_app
 from tests.support.browser import logged_in, person_of, place, text_of, with_password
 from tests.support.command_line import complaint, output
-from tests.support.hosted_posts import ask, post, refused_json
+from tests.support.hosted_posts import SHOP, ask, post, refused_json
 from tests.support.replies import UNAUTHORIZED, failure
 from tests.support.tenants import Tenant, make_tenant
 
@@ -43,7 +43,7 @@ def test_blocked_form__refuses_posts_of_keys_and_pages_and_stores_nothing(api: C
     for path in ("/api/submit", f"/api/submit?formId={blocked}"):
         answer = api.post(path, tenant.key, json={"a": "1"})
         assert (answer.status, answer.json()) == (403, OURS)
-    page = api.post("/api/submit", tenant.publishable, json={"a": "1"}, headers={"Origin": "https://a.example"})
+    page = api.post("/api/submit", tenant.publishable, json={"a": "1"}, headers=SHOP)
     assert (page.status, page.json()["error"], page.json()["message"]) == (403, "suspended", VISITORS)
     assert post(api, blocked, {"a": "1"}).status == 403
     wanted = refused_json("suspended", VISITORS, {"code": "INACTIVE", "message": VISITORS})
