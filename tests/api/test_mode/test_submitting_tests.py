@@ -67,8 +67,12 @@ def test_list__with_every_other_filter__keeps_to_its_mode(query: str, tenant: Te
 
 
 def test_cursor__of_each_mode__reads_its_own_rows_in_order(tenant: Tenant, key: str, api: Client) -> None:
-    live = [submit_and_get_id(api, tenant) for _ in range(2)]
-    tests = [sent(api, key) for _ in range(3)]
+    def put(token: str) -> str:
+        made = sent(api, token)
+        wait_until_dispatched(tenant)  # which gives the places: of two at the same time the later may come first
+        return made
+
+    live, tests = [put(tenant.key) for _ in range(2)], [put(key) for _ in range(3)]
 
     def read(token: str) -> tuple[list[str], str]:
         rows, cursor = [], ""
