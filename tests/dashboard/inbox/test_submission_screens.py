@@ -44,6 +44,13 @@ def test_list__columns__are_the_form_s_then_those_of_the_rows(tenant: Tenant, br
     assert HOSTILE[:20] in text_of(page)
 
 
+def test_list__of_several_forms__names_that_of_each_row(tenant: Tenant, browser: Browser) -> None:
+    for name in ("Orders", "Jobs"):
+        put(tenant, tenant.form(name=name), {"a": "1"})
+    page = browser.get(place(tenant, "submissions")).text
+    assert re.findall(r'class="clip"><span class="line">([^<]*)<', page) == ["Jobs", "Orders"]
+
+
 def test_list__pages__are_newest_first_and_lead_to_the_oldest(tenant: Tenant, browser: Browser) -> None:
     form_id, start = tenant.form(), now() - dt.timedelta(hours=2)
     ids = [put(tenant, form_id, {"n": str(n)}, start + dt.timedelta(seconds=n)) for n in range(60)][::-1]
