@@ -102,12 +102,12 @@ def test_trail__captcha_secret__is_never_in_it(api: Client) -> None:
     path = place(tenant, f"forms/{tenant.form()}/spam")
     browser = logged_in(api, person_of(tenant))
     values = {"minimum_seconds": "2", "captcha": "turnstile", "captcha_site_key": "site"}
-    browser.send(path, captcha_secret="hush-1", **values)
-    browser.send(path, captcha_secret="hush-2", **values)
+    browser.send(path, captcha_secret="hushhush-1", **values)
+    browser.send(path, captcha_secret="hushhush-2", **values)
     events = AuditEvent.objects.filter(organization=tenant.organization, action="form.spam_protection_changed")
     secret = [(event.changes or {})["spam.secret"] for event in events.order_by("pk")]
     assert secret == [[None, "(secret)"], ["(secret)", "(another secret)"]]
-    assert "hush" not in browser.get(place(tenant, "audit")).text
+    assert "hushhush" not in browser.get(place(tenant, "audit")).text
 
 
 def test_trail__logins_of_members__are_shown_since_they_joined(api: Client) -> None:

@@ -138,7 +138,7 @@ def test_reply__after_confirming__has_every_declared_value__without_links(api: C
     tenant = make_tenant()
     text = "Welcome {{ data.name }}, at {{ data.email }}. {{ data.topic }}"
     form_id, address = newsletter(tenant, reply={**REPLY, "text": text}), address_of(tenant)
-    made = send(api, tenant, form_id, email=address, name="Ada evil.example/claim " + "x" * 300, topic="Sales")
+    made = send(api, tenant, form_id, email=address, name="Ada evilhost.example/claim " + "x" * 300, topic="Sales")
     press(api, link_of(smtp.wait_for(address)[0]))
 
     reply = smtp.wait_for(address, 2)[1]
@@ -146,7 +146,7 @@ def test_reply__after_confirming__has_every_declared_value__without_links(api: C
     assert decision(made) == ""
     written = text_part(reply).replace("\r\n", "\n")
     assert f"Welcome Ada {'x' * 195}…, at {address}. Sales" in written.replace("\n", " ")
-    assert "evil" not in written
+    assert "evilhost" not in written
 
 
 def test_secret_key__without_a_human_check__is_held_and_asks_nobody(api: Client) -> None:

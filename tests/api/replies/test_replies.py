@@ -48,7 +48,7 @@ def test_reply__to_a_page_with_a_proof__is_mailed_and_marked_as_automatic(api: C
     tenant = make_tenant()
     form_id, address = answering_form(tenant), new_address()
 
-    send(api, tenant, form_id, email=address, name="Ada", topic="Sales")
+    send(api, tenant, form_id, email=address, name="Ada Lovelace", topic="Sales")
 
     (mail,) = smtp.wait_for(address)
     headers = {name: mail.message[name] for name in ("Subject", "Auto-Submitted", "X-Auto-Response-Suppress")}
@@ -58,7 +58,7 @@ def test_reply__to_a_page_with_a_proof__is_mailed_and_marked_as_automatic(api: C
         "X-Auto-Response-Suppress": "All",
     }
     assert "Dear friend,\nwe answer within a day." in text_part(mail).replace("\r\n", "\n")
-    assert "Ada" not in text_part(mail)  # nobody has confirmed the address
+    assert "Lovelace" not in text_part(mail)  # nobody has confirmed the address
     assert mail.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
 
@@ -195,7 +195,7 @@ def test_reply__turned_off__is_not_sent(api: Client) -> None:
 
 def test_reply__of_a_form_whose_name_holds_a_web_address__says_a_form(api: Client, smtp: MailReceiver) -> None:
     tenant = make_tenant()
-    form_id, address = answering_form(tenant, name="Win at evil.example/claim"), new_address()
+    form_id, address = answering_form(tenant, name="Win at evilhost.example/claim"), new_address()
 
     send(api, tenant, form_id, email=address)
 
@@ -206,13 +206,14 @@ def test_reply__of_a_form_whose_name_holds_a_web_address__says_a_form(api: Clien
         assert body is not None
         text = " ".join(body.get_content().split())
         assert said in text
-        assert "evil" not in text
+        assert "evilhost" not in text
 
 
 LINKS = {
     "enabled": True,
-    "subject": "Suspended, see www.evil.example",
-    "text": 'Log in at https://evil.example/login\nor evil{{ data.topic }} now, {{ data.name | default: "friend" }}.',
+    "subject": "Suspended, see www.evilhost.example",
+    "text": "Log in at https://evilhost.example/login\n"
+    'or evilhost{{ data.topic }} now, {{ data.name | default: "friend" }}.',
 }
 
 
@@ -227,14 +228,14 @@ def test_reply__with_links_from_before__on_free_lacks_them__and_the_owners_are_m
     ]
     form_id, paid, first, second = answering_form(tenant, reply=LINKS, fields=fields), *map(new_address, "abc")
     send(api, tenant, form_id, email=paid, topic=".example/login")
-    assert "https://evil.example/login\nor evil.example/login now" in body_of(smtp, paid)
+    assert "https://evilhost.example/login\nor evilhost.example/login now" in body_of(smtp, paid)
     downgrade(tenant)
 
     for address in (first, second):
         send(api, tenant, form_id, email=address, topic=".example/login")
         (mail,) = smtp.wait_for(address)
         assert mail.message["Subject"] == "Suspended, see"
-        assert "evil" not in str(mail.message)
+        assert "evilhost" not in str(mail.message)
         assert "Log in at \nor  now, friend." in body_of(smtp, address)
 
     (notice,) = Notice.objects.filter(organization=tenant.organization)

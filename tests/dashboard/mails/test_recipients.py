@@ -206,10 +206,10 @@ def test_one_address__asked_for_many_forms__is_asked_5_times_a_day(api: Client, 
 def test_confirmation__form_named_like_an_address__does_not_show_it(api: Client, smtp: MailReceiver) -> None:
     tenant = make_tenant()
     stranger = new_address(tenant)
-    save(api, tenant, stranger, name="You won, see https://evil.example/claim")
+    save(api, tenant, stranger, name="You won, see https://evilhost.example/claim")
     asked = smtp.wait_for(stranger)[0]
-    assert "evil" not in str(asked.message)
-    assert "evil" not in api.get(link_in(asked)).text
+    assert "evilhost" not in str(asked.message)
+    assert "evilhost" not in api.get(link_in(asked)).text
 
 
 @pytest.mark.parametrize(

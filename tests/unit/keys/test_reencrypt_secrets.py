@@ -45,7 +45,7 @@ def furnish() -> tuple[Receiver, Form, Authenticator]:
     form = Form.objects.get(organization=create_organization(name=secrets.token_hex(6), owner=owner), is_default=True)
     change_form(
         form,
-        spam_protection=SpamProtection(captcha="hcaptcha", captcha_site_key="s", captcha_secret="hush").stored(),
+        spam_protection=SpamProtection(captcha="hcaptcha", captcha_site_key="s", captcha_secret="hushhush").stored(),
     )
     codes = RecoveryCodes.activate(owner).instance
     return (
@@ -59,7 +59,7 @@ def make_plain(_: Receiver, form: Form, codes: Authenticator) -> None:
     """Store the secrets as the last release did."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE webhooks_receiver SET secret = 'whsec_plain', previous_secret = 'whsec_older'")
-    Form.objects.filter(pk=form.pk).update(spam_protection={"captcha": "hcaptcha", "captcha_secret": "hush"})
+    Form.objects.filter(pk=form.pk).update(spam_protection={"captcha": "hcaptcha", "captcha_secret": "hushhush"})
     Authenticator.objects.filter(pk=codes.pk).update(data={"seed": "ab" * 40, "used_mask": 5})
 
 
@@ -80,7 +80,7 @@ def test_secrets__new__are_not_readable_in_the_database() -> None:
     rows = furnish()
     columns = " ".join(stored().values())
     assert rows[0].secret not in columns
-    assert "hush" not in columns
+    assert "hushhush" not in columns
     assert columns.count(PREFIX) == 3
     assert readable(*rows)[0].startswith("whsec_")
 
@@ -91,7 +91,7 @@ def test_clean_up__secrets_of_the_last_release__are_encrypted_and_keep_their_val
     before = readable(*rows)
     clean_up()
     columns = " ".join(stored().values())
-    assert not any(plain in columns for plain in ("whsec_plain", "whsec_older", "hush", "abab"))
+    assert not any(plain in columns for plain in ("whsec_plain", "whsec_older", "hushhush", "abab"))
     assert columns.count(PREFIX) == 4
     assert readable(*rows) == before
     rows[2].refresh_from_db()
@@ -115,12 +115,12 @@ def test_reencrypt_secrets__a_lost_key__says_so_and_rewrites_the_others(settings
     settings.ENCRYPTION_KEYS = [OLD]
     _, form, _ = furnish()
     settings.ENCRYPTION_KEYS = [NEW]
-    Form.objects.filter(pk=form.pk).update(spam_protection={"captcha_secret": "hush"})
+    Form.objects.filter(pk=form.pk).update(spam_protection={"captcha_secret": "hushhush"})
     with pytest.raises(CommandError, match="2 secrets cannot be read with any key"):
         run()
     form.refresh_from_db()
     assert form.spam_protection["captcha_secret"].startswith(PREFIX)
-    assert SpamProtection.of(form.spam_protection).captcha_secret == "hush"
+    assert SpamProtection.of(form.spam_protection).captcha_secret == "hushhush"
 
 
 def test_captcha_secret__that_no_key_reads__does_not_refuse_submissions(settings: Settings) -> None:

@@ -32,7 +32,7 @@ ROOMS = ("keys", "forms_app", "submissions", "webhooks", "dashboard")
         ({"a": "x" * 300}, {"a": "y"}, {"a": ["x" * 200 + "…", "y"]}),
         ({}, {"a": ["x" * 300]}, {"a": [None, '["' + "x" * 198 + "…"]}),
         ({}, {"day": dt.date(2026, 1, 31)}, {"day": [None, "2026-01-31"]}),
-        ({"secret": ""}, {"secret": "hush"}, {"secret": [None, "(secret)"]}),
+        ({"secret": ""}, {"secret": "hushhush"}, {"secret": [None, "(secret)"]}),
         (
             {"s": {"captcha_secret": "a"}},
             {"s": {"captcha_secret": "b"}},

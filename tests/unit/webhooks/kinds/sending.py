@@ -21,7 +21,7 @@ def make_destination(form: Form, kind: str, config: dict[str, Any], *, of_all: b
     return add_destination(organization=form.organization, form=only, kind=kind, name="Team", config=read)
 
 
-def to_http(form: Form, url: str, token: str = "old") -> Receiver:
+def to_http(form: Form, url: str, token: str = "old token") -> Receiver:
     """Return a destination of the kind with four requests at a time and no pace."""
     return make_destination(form, "http", http_config(url, token))
 
