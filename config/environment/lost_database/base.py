@@ -2,6 +2,7 @@
 
 from typing import Any, NoReturn
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db.backends.sqlite3 import base
 
@@ -12,4 +13,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> NoReturn:  # noqa: ARG002  # Django's signature
         from config.checks import check_database_url  # reads settings, which name this module
 
+        _ = settings.SECRET_KEY  # Django's own error, if that is lost too: the order of its checks is by chance
         raise CommandError("\n".join(str(problem) for problem in check_database_url()))

@@ -64,6 +64,8 @@ def test_code_without_checks__and_without_a_database__makes_none(tmp_path: Path)
     ended = run(tmp_path, *MANAGE, "shell", "--command", code, SECRET_KEY=KEY)
     assert "fieldpost.E029" in ended.stderr
     assert not [*tmp_path.rglob("*sqlite3*")]
+    without_key = run(tmp_path, *MANAGE, "shell", "--command", code)
+    assert without_key.stderr.startswith("manage.py: The SECRET_KEY setting must not be empty.")
 
 
 def test_database__that_is_there_without_a_url__is_used_with_a_warning(tmp_path: Path) -> None:
