@@ -1,6 +1,7 @@
 """Names that lead to the trap (F13): rebinding, mixed answers, odd spellings. Names that nobody answers (F29)."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,11 +13,12 @@ from tests.faults.world import World
 from tests.services.client import Client
 from tests.services.waiting import eventually
 
-ASKING = 16  # clients that save URLs with such names, twice the threads of a web process
-PAUSE_SECONDS = 1.0  # of each between two requests, one after the other: their work is not what others wait for
+ASKING = 32  # clients that save URLs with such names, for each web process: twice its threads
+EVERY_SECONDS = 6.0  # each saves a URL so often, and would wait for nearly as long if the service looked up its name
 SLOWER = 3.0  # p99 of submit next to them, at most
 PAIRS = 5
 SILENT = 100  # webhooks at such names, each with its own name
+LATE_SECONDS = 5.0  # as long as an attempt at a silent name takes
 SUBMITTED = 8  # to these: 800 attempts of 5 seconds each, some 60 of them at the same time
 SPELLINGS = ("2130706434", "0x7f000002", "0x7f.0.0.2", "017700000002", "127.2", "[::ffff:127.0.0.2]", "①②⑦.0.0.2")
 
@@ -61,32 +63,40 @@ def try_every_name(run: Run, world: World) -> None:
 @fault("F29", "a silent name server, while others submit", quick=True)
 def silent_name_server(run: Run) -> None:
     """
-    Compare p99 of submit without and with clients that save URLs of silent names, and deliveries to such names.
+    Compare p99 of submit next to endpoints that answer late, whose names need no look-up, and next to silent names.
 
-    In pairs, over the samples of all pairs so far, until they are within the bound: other work of the machine falls on
+    Both sides have the same number of attempts and of clients that save URLs, so that only the look-ups differ. They go
+    in pairs, over the samples of all pairs so far, until they are within the bound: other work of the machine falls on
     both sides, and weighs less with each pair.
     """
     if not is_separate():
         run_separately(run)
         return
-    without: list[float] = []
-    beside: list[float] = []
+    late: list[float] = []
+    silent: list[float] = []
     with run.own_world() as world:
         for _ in range(PAIRS):
-            without += seconds_of_submits(run, world)
-            tenant = run.tenant(world, [[f"http://silent{number}.example/" for number in range(SILENT)]])
-            look_up_silent_names(run, world, tenant)
-            with asking(world, tenant):
-                beside += seconds_of_submits(run, world)
-            run.forget(world, tenant)
-            if p99(beside) <= SLOWER * p99(without):
+            late += seconds_next_to(run, world, [f"/late{number}" for number in range(SILENT)])
+            silent += seconds_next_to(run, world, [f"http://silent{number}.example/" for number in range(SILENT)])
+            if p99(silent) <= SLOWER * p99(late):
                 break
-    quiet, run.result.p99 = p99(without), p99(beside)
-    run.note(f"p99 {1000 * quiet:.0f} ms, with silent names {1000 * run.result.p99:.0f} ms, {len(beside)} of each")
+    without, run.result.p99 = p99(late), p99(silent)
+    run.note(f"p99 {1000 * without:.0f} ms, with silent names {1000 * run.result.p99:.0f} ms, {len(silent)} of each")
     run.expect(
-        run.result.p99 <= SLOWER * quiet,
-        f"p99 of submit was {run.result.p99:.3f} s next to silent names, {quiet:.3f} s without them",
+        run.result.p99 <= SLOWER * without,
+        f"p99 of submit was {run.result.p99:.3f} s next to silent names, {without:.3f} s without them",
     )
+
+
+def seconds_next_to(run: Run, world: World, endpoints: list[str]) -> list[float]:
+    """Return how long each submit took while deliveries to these endpoints fail late, and clients save their URLs."""
+    tenant = run.tenant(world, [endpoints])
+    world.receivers.behave(f"{tenant.prefix}/late", status=503, seconds=LATE_SECONDS)
+    keep_attempting(run, world, tenant)
+    with saving_urls(world, tenant):
+        seconds = seconds_of_submits(run, world)
+    run.forget(world, tenant)
+    return seconds
 
 
 def p99(seconds: list[float]) -> float:
@@ -106,9 +116,9 @@ def seconds_of_submits(run: Run, world: World) -> list[float]:
     return [told.seconds for told in poster.told()]
 
 
-def look_up_silent_names(run: Run, world: World, tenant: Tenant) -> None:
+def keep_attempting(run: Run, world: World, tenant: Tenant) -> None:
     """
-    Keep the deliverers looking up names that nobody answers.
+    Keep the deliverers at these endpoints.
 
     From the second round on, the first one's look-ups hold their threads too: the system's resolver waits longer.
     """
@@ -120,19 +130,21 @@ def look_up_silent_names(run: Run, world: World, tenant: Tenant) -> None:
 
 
 @contextmanager
-def asking(world: World, tenant: Tenant) -> Iterator[None]:
+def saving_urls(world: World, tenant: Tenant) -> Iterator[None]:
     """Save the URLs of webhooks again and again, from several clients."""
     over = threading.Event()
 
-    def save(webhook: str, url: str, start: float) -> None:
+    def save(webhook: str, endpoint: str, start: float) -> None:
+        url = world.receivers.url(endpoint) if endpoint.startswith("/") else endpoint
         with Client(world.port) as client:
-            over.wait(start)
-            while not over.wait(PAUSE_SECONDS):
+            while not over.wait(max(0.0, start - time.monotonic())):
                 client.patch(f"/api/webhooks/{webhook}", tenant.key, json={"url": url})
+                start += EVERY_SECONDS
 
-    chosen = list(tenant.webhooks.items())[:ASKING]
+    begun = time.monotonic()
+    chosen = list(tenant.webhooks.items())[: ASKING * len(world.children("web"))]
     threads = [
-        threading.Thread(target=save, args=(*each, PAUSE_SECONDS * number / ASKING))
+        threading.Thread(target=save, args=(*each, begun + EVERY_SECONDS * number / len(chosen)))
         for number, each in enumerate(chosen)
     ]
     for thread in threads:
