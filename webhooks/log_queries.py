@@ -156,5 +156,5 @@ def recent_results(log: DeliveryQuerySet) -> Results:
         delivered=statuses.count(STATUS.DELIVERED),
         failed=statuses.count(STATUS.FAILED),
         waiting=log.filter(status__in=[STATUS.PENDING, STATUS.HELD])[:COUNTED_TO].count(),
-        last=attempts.defer("response", "request").order_by("-started_at").first(),
+        last=attempts.defer("response", "request").order_by("-started_at", "-pk").first(),
     )
