@@ -33,6 +33,7 @@ from tests.support.replies import (
     failure,
     unknown_id,
 )
+from tests.support.rows import wait_until_dispatched
 from tests.support.submitting import submit_and_get_id
 from tests.support.tenants import Tenant, make_tenant
 from tests.support.webhooks import message_id_of, register
@@ -69,8 +70,7 @@ def told_until_now(stream: Listening, api: Client, tenant: Tenant, form_id: str 
 
     Two workers dispatch side by side, so that only what was dispatched before is sent before.
     """
-    waiting = Submission.objects.undispatched().filter(organization=tenant.organization)
-    eventually(lambda: not waiting.exists(), because="all are dispatched")
+    wait_until_dispatched(tenant)
     last = submit_and_get_id(api, tenant, form_id, {"note": "the last one"})
 
     def ids() -> list[str]:
@@ -165,6 +165,7 @@ def test_listening__connected_again_before_any_message__goes_on_from_ready(
 ) -> None:
     key = key_to_listen(tenant)
     submit_and_get_id(api, tenant)
+    wait_until_dispatched(tenant)
     with Listening(service.events_port, key) as stream:
         (ready,) = stream.wait_for(1)
     missed = submit_and_get_id(api, tenant)

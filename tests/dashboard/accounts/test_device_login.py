@@ -17,6 +17,7 @@ from tests.services.application import Application
 from tests.services.client import Answer, Client
 from tests.support.browser import Browser, logged_in, make_stale, markup_of, member_of, person_of, text_of
 from tests.support.key_records import SECRET, record
+from tests.support.rate_windows import lasting_client
 from tests.support.replies import Like
 from tests.support.tenants import Tenant, make_tenant
 
@@ -329,21 +330,23 @@ def test_program__that_sends_no_form__is_told_so(path: str, api: Client) -> None
     assert api.get(f"{PAGE}/{path}").status == 405
 
 
-def test_codes__guessed_300_times__are_refused_with_a_wait_for_programs_and_people(api: Client) -> None:
+def test_codes__guessed_300_times__are_refused_with_a_wait_for_programs_and_people(service: Application) -> None:
     tenant = make_tenant()
-    asked = begin(api)
-    browser = owner_of(api, tenant)
-    for _ in range(150):
-        assert refusal(poll(api, "guess")) == (400, "invalid_grant")
-        assert browser.get(f"{PAGE}?user_code=BBBBBBBB").status == 400
-    told = poll(api, asked["device_code"])
-    page = browser.get(f"{PAGE}?user_code={asked['user_code']}")
+    with lasting_client(service.port) as api:
+        asked = begin(api)
+        browser = owner_of(api, tenant)
+        for _ in range(150):
+            assert refusal(poll(api, "guess")) == (400, "invalid_grant")
+            assert browser.get(f"{PAGE}?user_code=BBBBBBBB").status == 400
+        told = poll(api, asked["device_code"])
+        page = browser.get(f"{PAGE}?user_code={asked['user_code']}")
     assert refusal(told) == (429, "rate_limited")
     assert page.status == 429
     assert all(0 < int(one.headers["Retry-After"]) <= 3601 for one in (told, page))
 
 
-def test_logins__begun_100_times_from_an_address__are_429(api: Client) -> None:
-    answers = [send(api, "code", machine="a") for _ in range(101)]
+def test_logins__begun_100_times_from_an_address__are_429(service: Application) -> None:
+    with lasting_client(service.port) as api:
+        answers = [send(api, "code", machine="a") for _ in range(101)]
     assert {one.status for one in answers[:100]} == {200}
     assert refusal(answers[100]) == (429, "rate_limited")
