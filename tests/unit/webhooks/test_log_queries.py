@@ -13,8 +13,8 @@ from keys.seen_forms import SeenForms
 from submissions.models import Submission, Tally
 from tests.support.deliveries import make_delivery
 from tests.unit.webhooks.rows import make_form, make_submission, make_webhook, make_webhook_of_all_forms
-from webhooks.log_queries import Health, by_channel, delivery_health, undelivered_submissions
-from webhooks.models import Delivery, Receiver
+from webhooks.log_queries import Health, by_channel, delivery_health, log_of, recent_results, undelivered_submissions
+from webhooks.models import Attempt, Delivery, Receiver
 
 pytestmark = pytest.mark.django_db
 
@@ -95,3 +95,12 @@ def test_health__counts_the_last_day_and_what_needs_a_look(django_assert_num_que
     with django_assert_num_queries(3):
         health = delivery_health(SeenForms(form.organization_id))
     assert health == Health(delivered_24h=5, failed_24h=2, retrying=1, disabled_webhooks=1, pending_webhooks=1)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_results__of_attempts_that_began_together__show_the_later_one(order: int) -> None:
+    form = make_form()
+    webhook, moment = make_webhook(form), now()
+    rows = [delivery_of(make_submission(form), to=webhook) for _ in range(2)]
+    made = [Attempt.objects.create(delivery=row, started_at=moment, duration_ms=1) for row in rows[::order]]
+    assert recent_results(log_of(webhook, test=False)).last == made[1]
