@@ -26,6 +26,7 @@ TICK_SECONDS = 0.5
 PNG = b"\x89PNG\r\n\x1a\n"  # the signature of its type
 ANSWER_SECONDS = 120.0
 AGAIN_SECONDS = 2.0
+GOLDEN = 0.618034  # the multiples of which are spread evenly, and neighbours far from each other
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def head_and_tail(form_id: str, key: str, field: str, size: int) -> tuple[bytes,
 
 async def upload(port: int, request: tuple[bytes, bytes, bytes], number: int, size: int, seconds: float) -> str:
     """Send one file, evenly over `seconds`; again if the answer is 503. Return the answer's status; "" without one."""
+    await asyncio.sleep(TICK_SECONDS * (GOLDEN * number % 1))  # so visitors send at different times of a tick
     try:
         while (status := await send(port, request, number, size, seconds)) == "503":
             await asyncio.sleep(AGAIN_SECONDS)
@@ -67,15 +69,17 @@ async def upload(port: int, request: tuple[bytes, bytes, bytes], number: int, si
 async def send(port: int, request: tuple[bytes, bytes, bytes], number: int, size: int, seconds: float) -> str:
     head, before, after = request
     seed = hashlib.sha256(str(number).encode()).digest()
-    part = PNG + seed * (size // len(seed) + 1)
     steps = max(1, round(seconds / TICK_SECONDS))
     each = -(-size // steps)
+    part = seed * (each // len(seed) + 1)
     reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(address_of(number), 0))
     try:
-        writer.write(head + before)
+        writer.write(head + before + PNG)
+        left = size - len(PNG)
         start = time.monotonic()
         for step in range(steps):
-            writer.write(part[step * each : min((step + 1) * each, size)])
+            writer.write(part[: min(each, left)])
+            left -= min(each, left)
             await writer.drain()
             await asyncio.sleep(max(0.0, start + (step + 1) * TICK_SECONDS - time.monotonic()))
         writer.write(after)
