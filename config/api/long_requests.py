@@ -3,26 +3,34 @@
 import select
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from django.conf import settings
 from django.http import HttpRequest
 
 from config.api.errors import ServiceUnavailable
 
-PATIENCE_SECONDS = 1.0  # for which a body waits until another one is read
+PATIENCE_SECONDS = 1.0  # for which a body waits until another request is answered
 PLACES = threading.Semaphore(max(1, settings.WEB_THREADS // 2))  # of this process
+WAITING = threading.Semaphore(max(1, settings.WEB_THREADS // 4))  # a request that waits holds a thread, too
+_HELD = "fieldpost.place"  # in the WSGI environment of a request
 
 
-@contextmanager
-def reading_a_large_body() -> Iterator[None]:
-    """Hold a place meanwhile. Raises ServiceUnavailable if none is free."""
-    if not PLACES.acquire(timeout=PATIENCE_SECONDS):
-        raise ServiceUnavailable
-    try:
-        yield
-    finally:
+def hold_place(request: HttpRequest) -> None:
+    """Hold a place until the request is answered. Raises ServiceUnavailable if none becomes free."""
+    if not PLACES.acquire(blocking=False):
+        if not WAITING.acquire(blocking=False):
+            raise ServiceUnavailable
+        try:
+            if not PLACES.acquire(timeout=PATIENCE_SECONDS):
+                raise ServiceUnavailable
+        finally:
+            WAITING.release()
+    request.META[_HELD] = True
+
+
+def give_back_place(request: HttpRequest) -> None:
+    """Give back the place that the request holds, if it holds one."""
+    if request.META.pop(_HELD, False):
         PLACES.release()
 
 

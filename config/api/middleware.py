@@ -19,6 +19,7 @@ from django.utils.cache import patch_vary_headers
 from config.api.current_request import CURRENT
 from config.api.error_pages import unavailable
 from config.api.errors import ServiceUnavailable
+from config.api.long_requests import give_back_place
 from config.api.ratelimit import HEADERS
 from config.base.database import is_away
 from config.base.ids import request_id_for
@@ -55,6 +56,7 @@ class FieldpostMiddleware:
             response = cast(HttpResponse, self._answer(request))
         finally:
             CURRENT.reset(before)
+            give_back_place(request)
         _add_cors(request, response)
         if getattr(getattr(request, "session", None), "accessed", False):
             response.headers.setdefault("Cache-Control", "no-store")  # after a logout nobody reads it

@@ -19,7 +19,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from config.api.errors import UnsupportedMediaType
-from config.api.long_requests import reading_a_large_body
+from config.api.long_requests import hold_place
 from config.api.parsing import (
     JSON_MEDIA_TYPE,
     MAX_FILE_BODY_BYTES,
@@ -60,8 +60,8 @@ def read_form_body(request: HttpRequest) -> Body:
         body = read_body(request)
         return dataclasses.replace(parse_form_body(request, body), raw=body)
     refuse_compressed(request)
-    with reading_a_large_body():
-        return _multipart(request, request)
+    hold_place(request)
+    return _multipart(request, request)
 
 
 def body_as_read(request: HttpRequest) -> bytes:

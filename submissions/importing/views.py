@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from config.api.errors import ValidationFailed
 from config.api.fields import PublicIdField
 from config.api.find_owned import find_owned
-from config.api.long_requests import reading_a_large_body
+from config.api.long_requests import hold_place
 from config.api.parsing import BodySize, NumberText
 from config.api.schema import enveloped, ruled
 from config.api.serializers import FlagField, IdField, QuerySerializer, StrictSerializer, TextField
@@ -180,8 +180,8 @@ class ImportViewSet(Repeatable, KeyedViewSet):
     )
     def create(self, request: Request) -> Response:
         """Bring up to 500 old submissions into a form: each once, with its own time, and nothing is delivered."""
-        with reading_a_large_body():
-            wanted = self._read()
+        hold_place(request._request)
+        wanted = self._read()
         form = find_owned(Form.objects.all(), self.query(ImportQuery)["formId"], self.organization_id)
         named = wanted.get("importId")
         earlier = find_owned(self.queryset.all(), named, self.organization_id) if named else None

@@ -22,7 +22,7 @@ from submissions.parsing.part_heads import BrokenHead, Head, read_head
 if TYPE_CHECKING:
     from python_multipart.decoders import SupportsWrite
 
-CHUNK_BYTES = 1024 * 1024  # of a body, in one read; gunicorn receives as much, and copies the rest at each shorter one
+CHUNK_BYTES = 512 * 1024  # of a body, in one read; gunicorn receives 1 MiB, and copies the rest of it after each read
 MOST_DELIMITERS = 10_000  # lines that begin with the boundary; more than the parts that a body may have
 
 

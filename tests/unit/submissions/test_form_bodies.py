@@ -9,6 +9,7 @@ import pytest
 from django.core.handlers.wsgi import WSGIRequest
 
 from config.api.errors import ApiError
+from config.api.long_requests import give_back_place
 from forms_app.field_definitions import MAX_FILE_BYTES
 from submissions.hosted.bodies import read_form_body
 from submissions.receiving.parse_body import Body
@@ -22,7 +23,11 @@ def read(body: bytes, **environ: Any) -> Body:
         "CONTENT_LENGTH": str(len(body)),
         "wsgi.input": BytesIO(body),
     }
-    found = read_form_body(WSGIRequest(given | environ))
+    request = WSGIRequest(given | environ)
+    try:
+        found = read_form_body(request)
+    finally:
+        give_back_place(request)
     for file in found.files:
         assert file.content.tell() == 0
     return found

@@ -14,6 +14,7 @@ from tests.corpora import corpus
 Found = list[tuple[str, str | None, bytes]]  # name, name of the file, content
 
 DISPOSITION = b"Content-Disposition: form-data; "
+FILE = b'name="f"; filename="f"'
 
 
 def read(body: bytes, boundary: str = "BB", kind: str = "multipart/form-data") -> Body:
@@ -125,8 +126,8 @@ def test_body__that_browsers_or_programs_send__is_read_whole(body: bytes, found:
         part(b'name="f"; filename="f"\r\nContent-Transfer-Encoding: base64', b"abcde"),
         *(part(b'name="a"', filler * 40_000 + b"\r\n--BB \r\n" + filler) for filler in (b"ab", b"a\r\n", b"--BB")),
         *(
-            part(b'name="a"', b"a" * (CHUNK_BYTES - start) + b"\r\n--BB\t\r\n" + DISPOSITION + b"name=b\r\n\r\n1")
-            for start in range(45, 65)
+            part(FILE, b"a" * (CHUNK_BYTES - start) + b"\r\n--BB\t\r\n" + DISPOSITION + b"name=b\r\n\r\n1")
+            for start in range(len(FILE) + 37, len(FILE) + 57)
         ),
         part(b'name="f"; filename="f"', b"\r\n--BBx" * 10_001),
         b"preamble\r\n" + part(b'name="a"'),
