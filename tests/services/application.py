@@ -11,7 +11,7 @@ from typing import Self
 
 from celery import Celery
 
-from tests.services.backing import FIRST_PERSON, migrated_sqlite
+from tests.services.backing import FIRST_PERSON, MIGRATE, migrated_sqlite
 from tests.services.commands import CommandServer
 from tests.services.environment import FILE_NAME, POSTGRESQL, SQLITE, sqlite_url
 from tests.services.processes import Process
@@ -91,13 +91,13 @@ class Application:
         """Apply migrations; on SQLite to a copy of the run's migrated database, where there is none yet."""
         file = Path(self.environment["DATA_DIR"]) / FILE_NAME
         is_own = self.environment["DATABASE_URL"] == sqlite_url(file.parent)
-        needs_person = is_own and self.has_people and not file.exists()
-        if needs_person and (made := migrated_sqlite()):
+        is_new = is_own and not file.exists()
+        made = migrated_sqlite(has_people=self.has_people) if is_new else None
+        if made:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copyfile(made, file)
-            needs_person = False
-        self.manage("migrate", "--verbosity", "0")
-        if needs_person:
+        self.manage(*MIGRATE)
+        if is_new and self.has_people and not made:
             self.manage(*FIRST_PERSON)
 
     @property

@@ -6,9 +6,10 @@ Migrating takes five seconds of processor time, so the databases of a run are co
 
 import fcntl
 import os
+import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +21,11 @@ from tests.services.redis_server import RedisServer, numbered
 
 # A service without people has one page only, /setup.
 FIRST_PERSON = ["createsuperuser", "--noinput", "--skip-checks", "--verbosity", "0", "--email", "first@example.com"]
+MIGRATE = ["migrate", "--verbosity", "0"]
+WITHOUT_PEOPLE = "without_people.sqlite3"
 
 
-def migrated_sqlite() -> Path | None:
+def migrated_sqlite(*, has_people: bool = True) -> Path | None:
     """Return a migrated database to copy, made by the first caller of a run; None outside a run."""
     place = os.environ.get(MIGRATED_VARIABLE)
     if not place:
@@ -32,15 +35,18 @@ def migrated_sqlite() -> Path | None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
             migrating = Path(tempfile.mkdtemp(dir=place))
-            migrate(service_environment(data_dir=migrating, backend=SQLITE))
+            environment = service_environment(data_dir=migrating, backend=SQLITE)
+            migrate(environment, [MIGRATE])
+            shutil.copyfile(migrating / FILE_NAME, migrating / WITHOUT_PEOPLE)
+            migrate(environment, [FIRST_PERSON])
             migrating.rename(made)
-    return made / FILE_NAME
+    return made / (FILE_NAME if has_people else WITHOUT_PEOPLE)
 
 
-def migrate(environment: Mapping[str, str]) -> None:
+def migrate(environment: Mapping[str, str], steps: Iterable[Sequence[str]] = (MIGRATE, FIRST_PERSON)) -> None:
     commands = CommandServer({**environment, "DJANGO_SETTINGS_MODULE": "config.settings"})
     try:
-        for command in (["migrate", "--verbosity", "0"], FIRST_PERSON):
+        for command in steps:
             result = commands.run(command)
             if result.returncode:
                 raise RuntimeError(f"{command[0]} failed:\n{(result.stdout + result.stderr).decode(errors='replace')}")
