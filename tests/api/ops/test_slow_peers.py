@@ -1,6 +1,7 @@
 """Slow clients are nginx's. What a service without a proxy holds of them is bounded (docs/contract.md 8.11)."""
 
 import select
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -87,13 +88,9 @@ def test_requests_that_take_long__hold_half_of_the_threads(
 ) -> None:
     port = start_service(WEB_THREADS="4").port
     form_id = full.form(fields=[file_field()])
-    body = body_of([("cv", "cv.pdf", pdf(MIB))])
-    head = (
-        f"POST /f/{form_id} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\nAccept: application/json\r\n"
-    )
-    head += "".join(f"{name}: {value}\r\n" for name, value in FILE_HEADERS.items()) + "\r\n"
+    head, body = post_of_a_file(form_id)
     with slow_peers(port) as peers, Client(port) as api:
-        slow = [peers.start(head.encode() + body[:100_000]) for _ in range(2)]
+        slow = [peers.start(head + body[:100_000]) for _ in range(2)]
         refused = eventually(lambda: _refusal_of_an_export(api, full.key), 30, "they hold the places", every=0.1)
         assert refused.json()["error"] == "rate_limited"
         answer = post_files(api, form_id, [("cv", "cv.pdf", pdf(MIB))])
@@ -104,6 +101,34 @@ def test_requests_that_take_long__hold_half_of_the_threads(
             connection.sendall(body[100_000:])
             assert status_of(connection) == 201
         assert api.request("HEAD", EXPORT, full.key).status == 200
+
+
+def post_of_a_file(form_id: str) -> tuple[bytes, bytes]:
+    """Return the head and the body of a request."""
+    body = body_of([("cv", "cv.pdf", pdf(MIB))])
+    headers = FILE_HEADERS | {"Host": "127.0.0.1", "Content-Length": str(len(body)), "Accept": "application/json"}
+    lines = [f"POST /f/{form_id} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode(), body
+
+
+@pytest.mark.on_sqlite
+def test_files_of_a_storage_that_never_answers__hold_half_of_the_threads(
+    start_service: Callable[..., Application], full: Tenant
+) -> None:
+    form_id = full.form(fields=[file_field()])
+    with socket.create_server(("127.0.0.1", 0)) as storage:
+        storage.settimeout(60)
+        files_url = f"s3://key:secret@127.0.0.1:{storage.getsockname()[1]}/files?scheme=http"
+        port = start_service(WEB_THREADS="4", FILES_URL=files_url).port
+        with slow_peers(port) as peers, Client(port) as api:
+            stuck = [peers.start(b"".join(post_of_a_file(form_id))) for _ in range(2)]
+            arrived = [storage.accept() for _ in stuck]
+            refused = post_files(api, form_id, [("cv", "cv.pdf", pdf(MIB))])
+            assert (refused.status, refused.json()["error"]) == (503, "service_unavailable")
+            assert api.post("/api/submit", full.key, json={"a": "1"}).status == 201
+            assert not select.select(stuck, [], [], 0)[0], "their files are still on their way"
+            for connection, _ in arrived:
+                connection.close()
 
 
 def _refusal_of_an_export(api: Client, key: str) -> Answer | None:
