@@ -4,7 +4,7 @@ import datetime as dt
 import logging
 from collections.abc import Collection
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext
 
 from config.api.errors import Conflict
@@ -97,6 +97,15 @@ def delete_account(user: User, *, with_organizations: Collection[str]) -> None:
         refuse_to_end(organization)
     for organization in own:
         end_organization(organization, by=user)
+    pk = user.pk
+    try:
+        _delete(user)
+    except IntegrityError:  # a mail to the user was recorded after Django had looked for what to delete
+        user.pk = pk
+        _delete(user)
+
+
+def _delete(user: User) -> None:
     with transaction.atomic():
         _lock_members(user)
         _ending_with(user, ())  # another owner may have left meanwhile

@@ -1,17 +1,23 @@
-"""An organization keeps an owner, even if its owners delete their accounts at the same time."""
+"""Accounts deleted while something else happens: an organization keeps an owner, and a mail to one is no obstacle."""
 
+import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
+from django.db.models.signals import pre_delete
 
 from config.api.errors import Conflict
+from config.base.times import now
 from keys.members import leave_organization
 from keys.models import Membership, Organization, Role, User
 from submissions.lifecycle import closing
 from tests.support.tenants import make_tenant
 from tests.unit.webhooks.side_by_side import Meanwhile, shared_database
+from webhooks.models import Delivery, Message
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +79,29 @@ def test_owner__leaving_while_the_other_deletes_the_account__stays(monkeypatch: 
     with pytest.raises(Conflict):
         other.end()
     assert owners_of(organization) == [two.email]
+
+
+def put_mail(pk: uuid.UUID) -> None:
+    message = Message.objects.create(event="account.mail")
+    place = {"event": message.event, "channel": "account", "target": "ada@example.com"}
+    Delivery.objects.create(account_id=pk, message=message, next_attempt_at=now(), **place)
+
+
+def test_account__to_which_a_mail_is_recorded_while_it_is_deleted__is_deleted() -> None:
+    """On SQLite the mail waits for the writer, and comes too late."""
+    user = User.objects.create_user("ada@example.com")
+    other = Meanwhile(lambda: put_mail(user.pk))
+
+    def record_mail(**_: Any) -> None:
+        other.begin()
+
+    pre_delete.connect(record_mail, sender=User)
+    try:
+        closing.delete_account(user, with_organizations=())
+    finally:
+        pre_delete.disconnect(record_mail, sender=User)
+
+    with suppress(IntegrityError):
+        other.end()
+    assert not User.objects.filter(email=user.email).exists()
+    assert not Delivery.objects.exists()
