@@ -174,7 +174,9 @@ def test_command__killed_and_run_again__has_each_row_once(service: Application, 
     assert 500 <= stored.count() <= rows
     before = stored.count()
     again = result(service, *arguments[1:], "--import", line.decode().split()[1])
-    assert (again["imported"], again["skipped"]) == (rows - before, before)
+    # PostgreSQL may have ended a commit after the count: the process was killed, not its session.
+    assert before <= again["skipped"] <= rows
+    assert again["imported"] == rows - again["skipped"]
     assert sorted(int(data["n"]) for data in stored.values_list("data", flat=True)) == list(range(rows))
     batch = Import.objects.get(organization=tenant.organization)
     assert (batch.kept, batch.spam) == (rows, 0)
