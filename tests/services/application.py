@@ -120,7 +120,8 @@ class Application:
         if role == "worker":
             return [*CELERY, "worker", "--concurrency", "2", "--loglevel", "WARNING"]
         if role == "beat":
-            return [*CELERY, "beat", "--schedule", self.directory / "beat-schedule", "--loglevel", "WARNING"]
+            beat = [*CELERY, "--skip-checks", "beat", "--loglevel", "WARNING"]
+            return [*beat, "--schedule", self.directory / "beat-schedule"]
         serve: list[str | Path] = [sys.executable, "manage.py", "serve", "--no-migrate"]
         delivers_itself = self.delivers and self.backend == SQLITE
         options = [*([] if delivers_itself else ["--no-deliver"]), *([] if self.streams else ["--no-events"])]

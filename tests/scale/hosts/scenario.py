@@ -32,7 +32,7 @@ ELSEWHERE = "192.0.2.1"  # of RFC 5737, for documentation
 STRAY = f"import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'', ('{ELSEWHERE}', 9))"
 SERVE = [sys.executable, "manage.py", "serve", "--host", "0.0.0.0", "--no-migrate", "--no-deliver", "--no-events"]
 WORKER = [sys.executable, "-m", "celery", "-A", "config", "worker", "--concurrency", "1", "--loglevel", "INFO"]
-BEAT = [sys.executable, "-m", "celery", "-A", "config", "beat", "--loglevel", "WARNING", "--schedule"]
+BEAT = [sys.executable, "-m", "celery", "-A", "config", "--skip-checks", "beat", "--loglevel", "WARNING", "--schedule"]
 EVENTS = [sys.executable, "manage.py", "events", "--host", "0.0.0.0"]
 
 

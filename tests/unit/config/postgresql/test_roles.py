@@ -12,7 +12,7 @@ from config.settings import databases
         (["manage.py", "events", "--host", "0.0.0.0"], "events"),
         (["/opt/fieldpost/manage.py", "migrate"], "migrate"),
         (["/opt/.venv/bin/celery", "-A", "config", "worker", "--concurrency", "2"], "worker"),
-        (["/opt/.venv/lib/celery/__main__.py", "-A", "config", "beat"], "beat"),
+        (["/opt/.venv/lib/celery/__main__.py", "-A", "config", "--skip-checks", "beat"], "beat"),
         (["/opt/.venv/bin/celery", "-A", "config", "inspect", "ping"], "celery"),
         (["manage.py", "--help"], "manage"),
         (["/usr/bin/pytest", "-q"], "pytest"),
