@@ -326,7 +326,8 @@ def run_fault(fault: Fault, backend: str, seed: int, worlds: Worlds, *, quick: b
     try:
         fault.function(run)
     except Exception as error:
-        run.result.broken.append(f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+        first, *more = str(error).splitlines() or [""]
+        run.result.broken.append(f"{type(error).__name__}: {' … '.join([first, *more[-1:]])}")
         run.note(traceback.format_exc())
     finally:
         run.close()

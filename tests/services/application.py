@@ -142,7 +142,7 @@ class Application:
         result = self.commands.run(arguments, stdin.encode())
         if result.returncode:
             printed = (result.stdout + result.stderr).decode(errors="replace")
-            raise RuntimeError(f"manage.py {' '.join(arguments)} failed:\n{printed}")
+            raise RuntimeError(f"manage.py {' '.join(arguments)} ended with {result.returncode}:\n{printed}")
         return result.stdout.decode()
 
     def stop(self) -> None:
