@@ -18,7 +18,7 @@ DRAIN_SECONDS = 900.0
 POLL_SECONDS = 0.05  # rarely enough not to be measured
 TABLES = ("webhooks_receiver", "webhooks_delivery")
 _ARRANGE = "from tests.load.deliveries import backlog; backlog.arrange_due(urls={}, organizations={}, deliveries={})"
-_SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'fieldpost-deliver'"
+_SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = '{}'"
 _UNSENT = "SELECT count(*) FROM webhooks_delivery WHERE status = 'pending'"
 _RESULTS = """
     SELECT count(*) FILTER (WHERE status = 'delivered' AND attempt_count = 1), count(*),
@@ -93,14 +93,15 @@ def delivering(bench: Bench, processes: int) -> Iterator[Process]:
     with ExitStack() as stack:
         started = []
         for number in range(processes):
-            before = bench.query(_SESSIONS)[0]
+            # Sessions of deliverers that have ended, and more of the first one, may come and go meanwhile.
+            session = f"deliver-{number}-{time.monotonic_ns()}"
+            env = bench.application.environment | {"DATABASE_URL": f"{bench.url}?application_name={session}"}
             log = bench.application.directory / f"deliver-{number}.log"
-            command = [sys.executable, "manage.py", "deliver"]
-            started.append(Process(f"deliver {number}", command, log=log, env=bench.application.environment))
+            started.append(Process(f"deliver {number}", [sys.executable, "manage.py", "deliver"], log=log, env=env))
             stack.callback(started[-1].stop)
-            started[-1].wait_until(partial(_has_more_sessions, bench, before))
+            started[-1].wait_until(partial(_has, bench, session))
         yield started[0]
 
 
-def _has_more_sessions(bench: Bench, before: int) -> bool:
-    return bool(bench.query(_SESSIONS)[0] > before)
+def _has(bench: Bench, session: str) -> bool:
+    return bool(bench.query(_SESSIONS.format(session))[0])
