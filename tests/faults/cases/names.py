@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.faults.case import Run, fault
+from tests.faults.case import P99_SECONDS, Run, fault
 from tests.faults.separate import is_separate, run_separately
 from tests.faults.standard_points import LOOKED_UP, NAMES
 from tests.faults.tenant import Tenant
@@ -110,7 +110,8 @@ def seconds_of_submits(run: Run, world: World) -> list[float]:
     poster = run.poster(world, tenant)
     poster.start(run.pick(quick=150, full=300), rate=20)
     poster.join()
-    run.judge(world, tenant, poster, p99_seconds=math.inf)  # the two sides are compared, on a busy machine too
+    # `make test` compares the two sides only: other suites, and what else the machine does, slow both.
+    run.judge(world, tenant, poster, p99_seconds=math.inf if run.quick else P99_SECONDS)
     attempts = {row.attempts for row in world.database.rows(tenant.forms, 5).deliveries}
     run.expect(attempts == {1}, f"deliveries of others took {sorted(attempts)} attempts")
     run.forget(world, tenant)
