@@ -27,7 +27,7 @@ Place = tuple[str, str]  # channel and target
 WAITING_SHARE = 4  # an organization or a host has one part in four while others wait
 RESERVED_SHARE = 10  # one part in ten is kept for organizations that hold none
 DOUBTED_SHARE = 2  # one part in two of an organization's share is for targets that are not proven
-SUSPECTS = 8  # places of a process for deliveries whose last claim was lost
+SUSPECTS = 16  # places of a process for deliveries whose last claim was lost
 PLACES = (0, 1, SUSPECTS)  # that one takes, by claims lost in a row: none, one, more
 
 

@@ -5,7 +5,7 @@ from tests.services.waiting import let_pass
 
 SLOW_SECONDS = 2.0
 FORMS = 10
-SUSPECTS = 8  # deliveries with a lost claim that a process has in flight (docs/adr/0109)
+SUSPECTS = 16  # deliveries with a lost claim that a process has in flight (docs/adr/0109)
 
 
 @fault("F1", "a worker or deliverer is killed, receivers take 2 s", quick=True)

@@ -154,8 +154,8 @@ def test_neighbors__claimed_with_poisonous_ones__lose_no_attempt(poisonous: int)
 @pytest.mark.parametrize("losses", [1, 2, 3])
 def test_lost_before__few_are_in_flight_in_one_process__and_others_pass_them(losses: int) -> None:
     most = SUSPECTS if losses == 1 else 1
-    suspected, _ = make_deliveries(2, webhooks=2)
-    make_backlog(suspected, 20, lost_claims=losses)
+    for webhook in make_deliveries(2, webhooks=2):
+        make_backlog(webhook, 2 * SUSPECTS, lost_claims=losses)
     Delivery.objects.filter(lost_claims=0).update(next_attempt_at=Now())
     Receiver.objects.update(in_flight_limit=32)
     claimer = Claimer(Slots(1000, 1000))
