@@ -136,10 +136,13 @@ class Process:
             self._ended = True
         self.popen.wait()
 
+    def printed(self) -> str:
+        """Return what was printed since `forget`."""
+        return self.log.read_bytes()[self._shown :].decode(errors="replace") if self.log else ""
+
     def tail(self, lines: int = 40) -> str:
-        """Return the last lines printed since `forget`."""
-        text = self.log.read_bytes()[self._shown :].decode(errors="replace") if self.log else ""
-        return "\n".join(text.splitlines()[-lines:])
+        """Return the last lines printed since `forget`. What one waits for may have left them: see `printed`."""
+        return "\n".join(self.printed().splitlines()[-lines:])
 
     def forget(self) -> None:
         """Leave the output so far out of `tail`: it belongs to a test that is over."""

@@ -59,7 +59,7 @@ class Host:
         self.place.mkdir(exist_ok=True)
         command = ["unshare", *namespaces, "sh", "-c", BEGIN.format(name=name, place=self.place)]
         self._root = Process(name, command, log=logs / f"{name}.log")
-        self._root.wait_until(lambda: "up" in self._root.tail())
+        self._root.wait_until(lambda: "up" in self._root.printed())
         parent = self._root.popen.pid
         self._pid = int(Path(f"/proc/{parent}/task/{parent}/children").read_text().split()[0])
         line = f"to-{name}"
