@@ -42,5 +42,5 @@ def started(api: Client, tenant: Tenant, chosen: str = "ndjson") -> http.client.
     peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
     peer.request("GET", EXPORT + chosen, headers={"x-access-key": tenant.key, "Connection": "close"})
     answer = peer.getresponse()
-    assert answer.status == 200
+    assert answer.status == 200, answer.read()
     return answer
