@@ -36,7 +36,7 @@ def second_worker(service: Application, tmp_path: Path) -> Iterator[Process]:
     command += ["--concurrency", "2", "--loglevel", "INFO"]
     process = Process("second worker", command, log=tmp_path / "worker.log", env=service.environment, forks=True)
     try:
-        process.wait_until(lambda: "ready" in process.printed(), 60)
+        process.wait_until(lambda: " ready." in process.printed(), 60)
         yield process
     finally:
         process.stop()

@@ -98,7 +98,7 @@ class Play:
 
 
 def is_ready(worker: Process) -> bool:
-    return "ready" in worker.printed()
+    return " ready." in worker.printed()
 
 
 def answers(client: Client, path: str) -> bool:
