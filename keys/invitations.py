@@ -40,8 +40,7 @@ def invite(
     of the organization that the person will see; None: all.
 
     Raises ValidationFailed for an invalid address, Conflict for a member, for too many invitations, and for chosen
-    forms of a role that sees all, Forbidden if an
-    admin invites an owner.
+    forms of a role that sees all, Forbidden if an admin invites an owner.
     """
     email = email.strip().lower()
     try:

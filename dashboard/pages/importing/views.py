@@ -150,6 +150,7 @@ def _step(request: MemberRequest, form: Form, file: ImportFile) -> HttpResponse:
 
 @in_organization(Role.MEMBER, of_forms=True)
 @require_safe
+@expensive()
 def import_refused(request: MemberRequest, form_id: str, file_id: uuid.UUID) -> HttpResponseBase:
     """Return the refused rows as CSV, with what is wrong in each."""
     _, file = _find(request, form_id, file_id)

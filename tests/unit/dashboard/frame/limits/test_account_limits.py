@@ -74,7 +74,7 @@ def test_marks__of_views__are_on_these_and_pass_their_decorators() -> None:
     patterns = get_resolver("dashboard.urls").url_patterns
     assert marked(patterns, "expensive_when") == {
         *("submissions", "find", "submissions-act", "exports", "exports-run", "exports-files", "audit-export"),
-        *("form-import", "form-import-file", "form-import-next"),
+        *("form-import", "form-import-file", "form-import-next", "form-import-refused"),
         *("destination-test", "form-test", "form-test-reply", "form-test-mail"),
     }
     assert marked(patterns, "typed") == {
