@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from django.conf import settings
-from django.db import Error, connection
+from django.db import Error, connection, transaction
 from django.db.models.functions import Now
 
 from config.outage import OUTAGE
@@ -78,7 +78,10 @@ class Heartbeat:
         if not tokens:
             return
         until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
-        Delivery.objects.filter(lease_token__in=tokens).update(lease_until=until)
+        # In key order, as everything locks deliveries: with another one, a deletion and this could wait for each other.
+        held = Delivery.objects.filter(lease_token__in=tokens).order_by("pk").select_for_update(no_key=True)
+        with transaction.atomic():
+            Delivery.objects.filter(pk__in=held.values("pk")).update(lease_until=until)
         say_alive(self._id, until, slots=self._slots.others, mail_slots=self._slots.mails)
 
     def _sign_off(self) -> None:

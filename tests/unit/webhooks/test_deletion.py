@@ -1,10 +1,12 @@
 """Deleting a webhook or a submission while dispatch or a worker is about to write in its log."""
 
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.db.models.deletion import Collector
 
 from submissions.lifecycle.spam_marks import delete_submissions
@@ -12,6 +14,7 @@ from submissions.models import Submission
 from tests.unit.webhooks.dispatching import dispatch_all, write_before
 from tests.unit.webhooks.rows import (
     OK,
+    claim_due,
     claim_one,
     make_deliveries,
     make_form,
@@ -22,7 +25,9 @@ from tests.unit.webhooks.rows import (
 )
 from tests.unit.webhooks.side_by_side import Meanwhile, shared_database
 from webhooks.models import Attempt, Delivery, Receiver
+from webhooks.outbox.heartbeat import Heartbeat
 from webhooks.outbox.record import record
+from webhooks.outbox.shares import Slots
 from webhooks.receivers.actions import delete_receiver
 
 
@@ -105,3 +110,23 @@ def test_record__what_it_writes_about_is_deleted_meanwhile__both_succeed(
     deleting.end()
     assert not Delivery.objects.exists()
     assert not Attempt.objects.exists()
+
+
+def lock(pk: uuid.UUID) -> None:
+    assert Delivery.objects.select_for_update().get(pk=pk)
+
+
+def test_deletion__leases_are_renewed_meanwhile__waits_without_a_deadlock() -> None:
+    make_deliveries(2)
+    beat = Heartbeat(Slots(7, 3))
+    beat._held.update(claim.token for claim in claim_due(2))
+    first, second = Delivery.objects.order_by("pk").values_list("pk", flat=True)
+    Delivery.objects.filter(pk=first).update(lost_claims=0)  # PostgreSQL writes it again, behind the second
+    before = set(Delivery.objects.values_list("lease_until", flat=True))
+    renewing = Meanwhile(beat.renew)
+    with transaction.atomic():
+        lock(first)
+        renewing.begin()
+        lock(second)
+    renewing.end()
+    assert before.isdisjoint(Delivery.objects.values_list("lease_until", flat=True))
