@@ -12,6 +12,7 @@ import pytest
 from django.db.models import Count
 
 from submissions.models import Submission
+from tests.scale.hosts.scenario import is_ready
 from tests.services.application import Application
 from tests.services.client import Client
 from tests.services.processes import Process
@@ -36,7 +37,7 @@ def second_worker(service: Application, tmp_path: Path) -> Iterator[Process]:
     command += ["--concurrency", "2", "--loglevel", "INFO"]
     process = Process("second worker", command, log=tmp_path / "worker.log", env=service.environment, forks=True)
     try:
-        process.wait_until(lambda: " ready." in process.printed(), 60)
+        process.wait_until(lambda: is_ready(process), 60)
         yield process
     finally:
         process.stop()
