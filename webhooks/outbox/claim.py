@@ -111,7 +111,10 @@ class Claimer:
                 # claimable() again: the candidates were read before the lock.
                 lease_until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
                 rows = Delivery.objects.claimable().filter(pk__in=[each.pk for each in chosen])
-                self._took_some = bool(chosen and rows.update(lease_token=token, lease_until=lease_until))
+                # Without those that a deletion holds: all claims would wait for them behind this one's lock.
+                free = rows.order_by("pk").select_for_update(no_key=True, skip_locked=True)
+                leased = Delivery.objects.filter(pk__in=free.values("pk"))
+                self._took_some = bool(chosen and leased.update(lease_token=token, lease_until=lease_until))
         except OperationalError as error:
             if getattr(error.__cause__, "sqlstate", None) != LOCK_NOT_AVAILABLE:
                 raise

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models.deletion import Collector
 
 from submissions.lifecycle.spam_marks import delete_submissions
@@ -25,6 +25,7 @@ from tests.unit.webhooks.rows import (
 )
 from tests.unit.webhooks.side_by_side import Meanwhile, shared_database
 from webhooks.models import Attempt, Delivery, Receiver
+from webhooks.outbox.claim import Claim
 from webhooks.outbox.heartbeat import Heartbeat
 from webhooks.outbox.record import record
 from webhooks.outbox.shares import Slots
@@ -130,3 +131,19 @@ def test_deletion__leases_are_renewed_meanwhile__waits_without_a_deadlock() -> N
         lock(second)
     renewing.end()
     assert before.isdisjoint(Delivery.objects.values_list("lease_until", flat=True))
+
+
+def test_deletion__holds_a_delivery__others_are_claimed_meanwhile() -> None:
+    has_row_locks = connection.features.has_select_for_update
+    make_deliveries(2)
+    first, second = Delivery.objects.order_by("pk").values_list("pk", flat=True)
+    claims: list[Claim] = []
+    claiming = Meanwhile(lambda: claims.extend(claim_due(2)))
+    with transaction.atomic():
+        lock(first)
+        claiming.begin()
+        if has_row_locks:
+            claiming.end()
+    claiming.end()
+    # SQLite locks no rows: there the claim waits for the whole transaction, and finds both.
+    assert {claim.delivery.pk for claim in claims} == ({second} if has_row_locks else {first, second})
