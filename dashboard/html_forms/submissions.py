@@ -139,13 +139,18 @@ class SubmissionsFilterForm(FormFilterForm, DaysForm):
 
     def query(self, **changed: str) -> str:
         """Return the query string of this list with some parameters changed; "" removes one."""
-        given = {name: self.data.get(name, "") for name in NAMES} | changed
+        given = dict.fromkeys(NAMES, "") | self._used() | changed
         return urlencode({name: value for name, value in given.items() if value})
 
-    def kept(self, *, but: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    def kept(self) -> list[tuple[str, str]]:
         """Return the parameters in use, for hidden inputs."""
-        found = [(name, self.data[name]) for name in NAMES if self.data.get(name) and name not in but]
+        found = list(self._used().items())
         return [*found, (TEST, "on")] if self.seen.test else found
+
+    def _used(self) -> dict[str, str]:
+        """Return the parameters in use. One with an error narrows nothing, so it is left out."""
+        self.is_valid()
+        return {name: self.data[name] for name in NAMES if self.data.get(name) and name in self.cleaned_data}
 
     @property
     def is_of_other_mode(self) -> bool:

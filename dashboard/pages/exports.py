@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import RateLimited
 from config.base.paging import whole_number
+from config.base.text import clean_text
 from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.accounts.time_zones import current_zone
 from dashboard.frame.limits.costs import expensive, searches
@@ -80,8 +81,8 @@ def run_export(request: MemberRequest) -> HttpResponseBase:
     """Stream the export. The page polls its progress under the name that it sent as `run`."""
     seen = request.member.forms
     filters = SubmissionsFilterForm(request.POST, seen=seen)
-    if filters.is_of_other_mode:
-        return refuse_other_mode(request, _back(request, filters))
+    if refused := refuse_stale(request, filters, _back(request, filters)):
+        return refused
     narrowing = filters.narrowing()
     return _stream(request, narrowing.scope(seen).rows(), narrowing.form)
 
@@ -93,8 +94,8 @@ def export_files(request: MemberRequest) -> HttpResponseBase:
     """Stream the files of the submissions that pass the filters, as a ZIP."""
     member = request.member
     filters = SubmissionsFilterForm(request.POST, seen=member.forms)
-    if filters.is_of_other_mode:
-        return refuse_other_mode(request, _back(request, filters))
+    if refused := refuse_stale(request, filters, _back(request, filters)):
+        return refused
     narrowing = filters.narrowing()
     rows = narrowing.scope(member.forms).rows()
     try:
@@ -108,9 +109,19 @@ def export_files(request: MemberRequest) -> HttpResponseBase:
     return response
 
 
-def refuse_other_mode(request: MemberRequest, back: str) -> HttpResponse:
-    """Another tab has switched between live and test data: nothing must reach what the page did not show."""
-    messages.warning(request, gettext("You switched between live and test data meanwhile. Nothing was done."))
+def refuse_stale(request: MemberRequest, filters: SubmissionsFilterForm, back: str) -> HttpResponse | None:
+    """
+    Return the answer to an action that would reach what its page did not show; None for any other.
+
+    Another tab has switched between live and test data, or a filter is no longer valid: an invalid one narrows nothing.
+    """
+    if filters.is_of_other_mode:
+        said = gettext("You switched between live and test data meanwhile. Nothing was done.")
+    elif not filters.is_valid():
+        said = gettext("A filter is no longer valid: its form may have been erased. Nothing more was done.")
+    else:
+        return None
+    messages.warning(request, said)
     return redirect(back)
 
 
@@ -146,7 +157,8 @@ def _stream(request: MemberRequest, rows: QuerySet[Submission], form: Form | Non
 def _record(request: MemberRequest, chosen: str) -> None:
     """Record an export in the audit trail, with its filters. `chosen`: its format."""
     member = request.member
-    found = changes({}, {name: request.POST[name] for name in RECORDED if request.POST.get(name)})
+    given = {name: clean_text(request.POST[name]) for name in RECORDED if request.POST.get(name)}
+    found = changes({}, given)
     record_event(
         organization=member.organization, by=member.user, action="submissions.exported", subject=chosen, changes=found
     )

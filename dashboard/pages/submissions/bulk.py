@@ -20,7 +20,7 @@ from config.base.paging import whole_number
 from dashboard.access import MemberRequest, busy, in_organization, not_allowed
 from dashboard.frame.limits.costs import expensive, searches
 from dashboard.html_forms.submissions import SubmissionsFilterForm, parse_ids
-from dashboard.pages.exports import export_chosen, refuse_other_mode
+from dashboard.pages.exports import export_chosen, refuse_stale
 from dashboard.pages.submissions.everything import take_step
 from dashboard.pages.submissions.table import Table
 from keys.models import Role
@@ -119,8 +119,8 @@ def act_on_chosen(request: MemberRequest) -> HttpResponseBase:
     member = request.member
     filters = SubmissionsFilterForm(request.POST, seen=member.forms)
     back = _back(request, filters)
-    if filters.is_of_other_mode:
-        return refuse_other_mode(request, back)
+    if refused := refuse_stale(request, filters, back):
+        return refused
     try:
         ids = parse_ids(request.POST.getlist("id"), most=MAX_SELECTED)
         newest = parse_ids(request.POST.getlist("newest"), most=1)

@@ -7,7 +7,9 @@ import pytest
 
 from config.base.ids import Prefix, decode_id
 from config.base.times import now
+from forms_app.models import Form
 from keys.models import User
+from submissions.lifecycle.erasure import erase_form
 from submissions.models import Submission
 from tests.services.client import Answer, Client
 from tests.support.browser import Browser, logged_in, markup_of, member_of, place, text_of
@@ -55,6 +57,7 @@ def test_search__words_and_ids__find_what_holds_all_of_them(tenant: Tenant, brow
     assert shown(browser.get(place(tenant, f"submissions?q={elsewhere}"))) == []
     many = browser.get(place(tenant, f"submissions?q={'+'.join(['word'] * 9)}"))
     assert "Search for 8 words or fewer." in text_of(many)
+    assert 'type="hidden" name="q"' not in markup_of(many)  # an action on the whole list has the filters that narrow it
 
 
 def test_list__of_a_form__has_its_tabs_and_filters_as_chips(tenant: Tenant, browser: Browser) -> None:
@@ -145,6 +148,27 @@ def test_whole_list__to_delete__asks_with_its_count_and_to_export_leads_there(te
     assert "30 submissions are deleted permanently." in text_of(browser.follow(done))
     assert Submission.objects.filter(organization=tenant.organization).count() == 1
     assert Submission.objects.filter(organization=other.organization).count() == 1
+
+
+@pytest.mark.parametrize("do", ["delete-now", "delete", "spam", "export"])
+def test_whole_list__of_a_form_that_is_erased_meanwhile__reaches_no_other_form(
+    api: Client, tenant: Tenant, browser: Browser, do: str
+) -> None:
+    form_id, other = tenant.form(), put(tenant, tenant.form(), {"n": "of another form"})
+    put_many(tenant, form_id, [{"n": str(n)} for n in range(30)])
+    path = place(tenant, "submissions")
+    page = browser.get(f"{path}?form={form_id}")
+    given = {"form_": form_id, "newest": input_of(page, "newest"), "rows": "25", "all": "on", "id": shown(page)}
+    assert api.delete(f"/api/forms/{form_id}", tenant.key).status == 200
+    assert erase_form(Form.objects.get(pk=decode_id(Prefix.FORM, form_id)), by=tenant.owner)
+    answer = browser.post(f"{path}/act", form=path, do=do, **given)
+    assert answer.headers["Location"] == path
+    page = browser.follow(answer)
+    assert "A filter is no longer valid: its form may have been erased. Nothing more was done." in text_of(page)
+    assert shown(page) == [other]
+    for export in ("run", "files"):
+        exported = browser.post(f"{path}/export/{export}", form=path, form_=form_id, format="csv")
+        assert exported.headers["Location"] == f"{path}/export?"
 
 
 def test_whole_list__continued__counts_the_steps_before(tenant: Tenant, browser: Browser) -> None:

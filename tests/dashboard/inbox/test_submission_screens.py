@@ -11,6 +11,7 @@ import pytest
 
 from config.base.ids import Prefix, encode_id, first_id_of
 from config.base.times import now
+from keys.models import AuditEvent
 from submissions.models import Submission
 from tests.load.slow_peers import slow_peers, status_of
 from tests.services.application import Application
@@ -217,6 +218,14 @@ def test_export__run__streams_it_and_tells_how_far_it_is(tenant: Tenant, browser
         lambda: "Done." in (told := browser.get(f"{path}/progress/{run}?total=1000").text) and told, 5
     )
     assert "1,000 rows in the file" in text_of(progress)
+
+
+def test_export__filter_that_postgresql_cannot_store__is_recorded_without_it(tenant: Tenant, browser: Browser) -> None:
+    put(tenant, tenant.form(), {"n": "1"})
+    path = place(tenant, "submissions/export")
+    assert browser.post(f"{path}/run", form=path, format="csv", unread="on\0").status == 200
+    event = AuditEvent.objects.get(organization=tenant.organization, action="submissions.exported")
+    assert event.changes == {"unread": [None, "on"]}
 
 
 def test_export__while_two_of_the_organization_run__is_a_page_that_says_so(
