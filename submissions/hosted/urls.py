@@ -13,7 +13,7 @@ AS_JSON = OtherAddress.as_view(is_always_json=True)
 
 urlpatterns = [
     path("challenge", challenge, name="hosted-challenge"),
-    path("brand/<str:name>.png", brand.logo, name="hosted-logo"),
+    path("brand/<slug:name>.png", brand.logo, name="hosted-logo"),
     path("confirm/<str:token>", confirm_page, name="hosted-confirm"),
     path("no-mails/<str:token>", no_mails_page, name="hosted-no-mails"),
     re_path(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
+from config.base.text import clean_text
 from forms_app.models import Form
 from keys.models import User
 
@@ -30,7 +31,7 @@ def choose_columns(user: User, form: Form, names: Sequence[str] | None) -> None:
         others = sorted(chosen)[1 - MAX_FORMS :]  # ids are in the order of creation
         chosen = {public_id: chosen[public_id] for public_id in others}
         if names is not None:
-            short = (name for name in dict.fromkeys(names) if len(name) <= MAX_NAME)
+            short = (name for name in dict.fromkeys(map(clean_text, names)) if len(name) <= MAX_NAME)
             chosen[form.public_id] = list(short)[:MAX_CHOSEN]
         locked.preferences = {**locked.preferences, COLUMNS: chosen}
         locked.save(update_fields=["preferences"])

@@ -80,6 +80,11 @@ def test_file__that_is_no_picture__is_refused(api: Client, content: bytes) -> No
     assert (answer.status, answer.json()) == (400, invalid(("logo", "invalid", message)))
 
 
+@pytest.mark.parametrize("name", ["none", "%00", "a%00b", "%ff", "a.b"])
+def test_address__of_no_logo__is_404(api: Client, name: str) -> None:
+    assert api.get(f"/f/brand/{name}.png").status == 404
+
+
 @pytest.mark.parametrize("size", [1_000_001, 20_000_000])
 def test_logo__of_more_than_1_mb__is_413(api: Client, size: int) -> None:
     tenant = make_tenant()
