@@ -249,9 +249,11 @@ def test_figures__of_a_person_of_chosen_forms__count_theirs_alone(api: Client) -
 @pytest.mark.parametrize("chosen", ["csv", "json", "ndjson"])
 def test_export__of_a_person_of_chosen_forms__has_their_rows(scene: SimpleNamespace, chosen: str) -> None:
     run, page = f"{scene.home}submissions/export/run", f"{scene.home}submissions/export"
-    for query in ({}, {"form_": scene.other.form_id}, {"spam": "all"}, {"q": scene.other.submission_id}):
+    for query in ({}, {"spam": "all"}, {"q": scene.other.submission_id}):
         theirs = scene.limited.post(run, form=page, format=chosen, **query)
         assert (theirs.status, scene.other.mark in theirs.text) == (200, False)
+    refused = scene.limited.post(run, form=page, format=chosen, form_=scene.other.form_id)
+    assert (refused.status, refused.headers["Location"], scene.other.mark in refused.text) == (302, page, False)
     whole = scene.owner.post(run, form=page, format=chosen, spam="all")
     assert (scene.own.mark in whole.text, scene.other.mark in whole.text) == (True, True)
     act, listed = f"{scene.home}submissions/act", f"{scene.home}submissions"
