@@ -6,6 +6,8 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_noop
 
+from config.base.text import clean_text
+
 MAX_VALUE = 200  # characters of a text, or of the JSON of a list
 MAX_CHANGES = 50  # values of one event
 MORE = "…"
@@ -57,7 +59,7 @@ def _pair(name: str, old: Any, new: Any) -> list[Any]:
 def _short(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = clean_text(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     if len(text) > MAX_VALUE:
         return text[:MAX_VALUE] + MORE
-    return str(value) if isinstance(value, str) else json.loads(text)
+    return str(text) if isinstance(value, str) else json.loads(text)
