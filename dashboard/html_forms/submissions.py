@@ -142,6 +142,11 @@ class SubmissionsFilterForm(FormFilterForm, DaysForm):
         given = dict.fromkeys(NAMES, "") | self._used() | changed
         return urlencode({name: value for name, value in given.items() if value})
 
+    def address_at(self, page: str) -> str:
+        """Return the address of a page with the parameters in use."""
+        query = self.query()
+        return f"{page}?{query}" if query else page
+
     def kept(self) -> list[tuple[str, str]]:
         """Return the parameters in use, for hidden inputs."""
         found = list(self._used().items())

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config.api.errors import RateLimited
 from config.base.paging import whole_number
-from config.base.text import clean_text
 from dashboard.access import MemberRequest, busy, in_organization
 from dashboard.accounts.time_zones import current_zone
 from dashboard.frame.limits.costs import expensive, searches
@@ -126,7 +125,7 @@ def refuse_stale(request: MemberRequest, filters: SubmissionsFilterForm, back: s
 
 
 def _back(request: MemberRequest, filters: SubmissionsFilterForm) -> str:
-    return f"{reverse('dashboard:exports', args=[request.member.organization.slug])}?{filters.query()}"
+    return filters.address_at(reverse("dashboard:exports", args=[request.member.organization.slug]))
 
 
 def export_chosen(request: MemberRequest, rows: QuerySet[Submission]) -> HttpResponseBase:
@@ -157,8 +156,7 @@ def _stream(request: MemberRequest, rows: QuerySet[Submission], form: Form | Non
 def _record(request: MemberRequest, chosen: str) -> None:
     """Record an export in the audit trail, with its filters. `chosen`: its format."""
     member = request.member
-    given = {name: clean_text(request.POST[name]) for name in RECORDED if request.POST.get(name)}
-    found = changes({}, given)
+    found = changes({}, {name: request.POST[name] for name in RECORDED if request.POST.get(name)})
     record_event(
         organization=member.organization, by=member.user, action="submissions.exported", subject=chosen, changes=found
     )

@@ -154,7 +154,7 @@ def _act_on_all(
     organization = request.member.organization
     scope = filters.narrowing().scope(request.member.forms)
     if do == "export":
-        return redirect(f"{reverse('dashboard:exports', args=[organization.slug])}?{filters.query()}")
+        return redirect(filters.address_at(reverse("dashboard:exports", args=[organization.slug])))
     try:
         with searching(organization.pk, "everything", running=gettext("searches or long actions")):
             if do == "delete":
@@ -205,8 +205,7 @@ def _report(request: MemberRequest, do: str, changed: int) -> None:
 
 def _back(request: MemberRequest, filters: SubmissionsFilterForm) -> str:
     """Return the address of the list. Its query is parsed and rebuilt, so that it cannot lead to another site."""
-    query = filters.query()
-    return f"{reverse('dashboard:submissions', args=[request.member.organization.slug])}{'?' if query else ''}{query}"
+    return filters.address_at(reverse("dashboard:submissions", args=[request.member.organization.slug]))
 
 
 urlpatterns = [path("submissions/act", act_on_chosen, name="submissions-act")]

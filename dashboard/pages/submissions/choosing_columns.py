@@ -31,10 +31,8 @@ def columns(request: MemberRequest) -> HttpResponse:
         order = moved(order, request.POST.get(name, ""), step)
     is_reset = "reset" in request.POST
     choose_columns(request.member.user, form, None if is_reset else [name for name in order if name in ticked])
-    query = filters.query()
-    if "up" in request.POST or "down" in request.POST:
-        query = f"{query}&columns=open"
-    return redirect(f"{address}?{query}")
+    is_open = "up" in request.POST or "down" in request.POST
+    return redirect(filters.address_at(address) + ("&columns=open" if is_open else ""))
 
 
 urlpatterns = [path("submissions/columns", columns, name="submissions-columns")]
