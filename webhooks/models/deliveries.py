@@ -116,6 +116,15 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         """Keep those whose lease has ended without a result: their deliverer is gone."""
         return self.filter(lease_token__isnull=False, lease_until__lt=Now())
 
+    def locked(self, *, skips: bool = False) -> "DeliveryQuerySet":
+        """
+        Return these deliveries for one UPDATE, which locks them in key order; `skips`: without those that others hold.
+
+        Everything locks deliveries in this order, so two transactions cannot wait for each other.
+        """
+        rows = self.order_by("pk").select_for_update(no_key=True, skip_locked=skips)
+        return Delivery.objects.filter(pk__in=rows.values("pk"))
+
     def waiting_for_resume(self) -> "DeliveryQuerySet":
         """Keep those that wait until their organization is no longer suspended."""
         return self.filter(status=Delivery.Status.PENDING, next_attempt_at__gte=UNTIL_RESUMED)

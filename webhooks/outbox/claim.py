@@ -112,9 +112,8 @@ class Claimer:
                 lease_until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
                 rows = Delivery.objects.claimable().filter(pk__in=[each.pk for each in chosen])
                 # Without those that a deletion holds: all claims would wait for them behind this one's lock.
-                free = rows.order_by("pk").select_for_update(no_key=True, skip_locked=True)
-                leased = Delivery.objects.filter(pk__in=free.values("pk"))
-                self._took_some = bool(chosen and leased.update(lease_token=token, lease_until=lease_until))
+                free = rows.locked(skips=True)
+                self._took_some = bool(chosen and free.update(lease_token=token, lease_until=lease_until))
         except OperationalError as error:
             if getattr(error.__cause__, "sqlstate", None) != LOCK_NOT_AVAILABLE:
                 raise

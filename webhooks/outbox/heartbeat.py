@@ -78,10 +78,8 @@ class Heartbeat:
         if not tokens:
             return
         until = Now() + dt.timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
-        # In key order, as everything locks deliveries: with another one, a deletion and this could wait for each other.
-        held = Delivery.objects.filter(lease_token__in=tokens).order_by("pk").select_for_update(no_key=True)
         with transaction.atomic():
-            Delivery.objects.filter(pk__in=held.values("pk")).update(lease_until=until)
+            Delivery.objects.filter(lease_token__in=tokens).locked().update(lease_until=until)
         say_alive(self._id, until, slots=self._slots.others, mail_slots=self._slots.mails)
 
     def _sign_off(self) -> None:
