@@ -157,7 +157,9 @@ def _text(argument: object) -> str:
         return argument.decode(errors="replace")
     message = getattr(argument, "message", None)
     submission = getattr(argument, "submission", None)
-    return f"{argument!r} {getattr(message, 'body', '')} {getattr(submission, 'data', '')}"
+    # Only what is loaded: a read would open a connection in each thread of a deliverer, and nobody closes it.
+    data = vars(submission).get("data", "") if submission else ""
+    return f"{argument!r} {getattr(message, 'body', '')} {data}"
 
 
 def _mark_first(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
