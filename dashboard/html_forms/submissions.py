@@ -142,9 +142,9 @@ class SubmissionsFilterForm(FormFilterForm, DaysForm):
         given = dict.fromkeys(NAMES, "") | self._used() | changed
         return urlencode({name: value for name, value in given.items() if value})
 
-    def address_at(self, page: str) -> str:
-        """Return the address of a page with the parameters in use."""
-        query = self.query()
+    def address_at(self, page: str, **changed: str) -> str:
+        """Return the address of a page with the parameters of `query`."""
+        query = self.query(**changed)
         return f"{page}?{query}" if query else page
 
     def kept(self) -> list[tuple[str, str]]:

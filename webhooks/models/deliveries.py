@@ -120,7 +120,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         """
         Return these deliveries for one UPDATE, which locks them in key order; `skips`: without those that others hold.
 
-        Everything locks deliveries in this order, so two transactions cannot wait for each other.
+        Deletions lock deliveries in this order too, so that the two cannot wait for each other.
         """
         rows = self.order_by("pk").select_for_update(no_key=True, skip_locked=skips)
         return Delivery.objects.filter(pk__in=rows.values("pk"))

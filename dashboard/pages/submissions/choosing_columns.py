@@ -32,7 +32,7 @@ def columns(request: MemberRequest) -> HttpResponse:
     is_reset = "reset" in request.POST
     choose_columns(request.member.user, form, None if is_reset else [name for name in order if name in ticked])
     is_open = "up" in request.POST or "down" in request.POST
-    return redirect(filters.address_at(address) + ("&columns=open" if is_open else ""))
+    return redirect(filters.address_at(address, columns="open" if is_open else ""))
 
 
 urlpatterns = [path("submissions/columns", columns, name="submissions-columns")]
