@@ -1,14 +1,16 @@
 """One SQLite file: two deliverers and the web on it (F11), and copies at random moments (F16)."""
 
+import math
 import shutil
 import signal
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from tests.faults import processes
-from tests.faults.case import Run, fault
+from tests.faults.case import P99_SECONDS, Run, fault
 from tests.faults.checker.database import encode
 from tests.faults.world import World
 from tests.services.environment import SQLITE
@@ -19,19 +21,36 @@ FILE = "fieldpost.sqlite3"
 
 @fault("F11", "two deliverers and the web on one SQLite file", on=[SQLITE], quick=True)
 def two_deliverers(run: Run) -> None:
+    """
+    Submit as fast as this machine takes and delivers submissions, then at a third of that rate.
+
+    Requests wait for the file in no order: for seconds, where deliverers hold the file nearly always. So p99 is bounded
+    at that third only. In `make test`, next to other suites, p99 of the faster part is the bound where it is larger.
+    """
     world = run.world
     locked = world.logged("database is locked")
-    count = run.pick(quick=300, full=1000)
+    with world.deliverer("second"):
+        most = submit_and_deliver(run, world, rate=math.inf, p99_seconds=math.inf)
+        bound, run.result.p99 = max(P99_SECONDS, run.result.p99 if run.quick else 0), 0.0
+        submit_and_deliver(run, world, rate=most / 3, p99_seconds=bound)
+    run.note(f"{most:.0f} submissions a second at most")
+    run.expect(world.logged("database is locked") == locked, "a process reports that the database is locked")
+
+
+def submit_and_deliver(run: Run, world: World, *, rate: float, p99_seconds: float) -> float:
+    """Submit to ten forms, judge, and expect one attempt of each delivery. Return the submissions a second."""
+    count = run.pick(quick=150, full=500)
     tenant = run.tenant(world, [[f"/{number}"] for number in range(10)])
     poster = run.poster(world, tenant)
-    with world.deliverer("second"):
-        poster.start(count, rate=60)
-        poster.join()
-        run.judge(world, tenant, poster)
-    run.expect(world.logged("database is locked") == locked, "a process reports that the database is locked")
+    start = time.monotonic()
+    poster.start(count, rate=rate)
+    poster.join()
+    run.judge(world, tenant, poster, p99_seconds=p99_seconds)
+    reached = count / (time.monotonic() - start)
     attempts = {row.attempts for row in world.database.rows(tenant.forms, 5).deliveries}
     run.expect(attempts == {1}, f"deliveries had {sorted(attempts)} attempts, each needs one")
     run.forget(world, tenant)
+    return reached
 
 
 @fault("F16", "the SQLite file and its log are copied at random moments and opened", on=[SQLITE])
