@@ -25,32 +25,41 @@ def two_deliverers(run: Run) -> None:
     Submit as fast as this machine takes and delivers submissions, then at a third of that rate.
 
     Requests wait for the file in no order: for seconds, where deliverers hold the file nearly always. So p99 is bounded
-    at that third only. In `make test`, next to other suites, p99 of the faster part is the bound where it is larger.
+    at that third only, in `make test` until a part is within the bound, at most three times: deliverers that hold the
+    file too long do so in every part, other work of the machine rarely in three.
     """
     world = run.world
     locked = world.logged("database is locked")
     with world.deliverer("second"):
-        most = submit_and_deliver(run, world, rate=math.inf, p99_seconds=math.inf)
-        bound, run.result.p99 = max(P99_SECONDS, run.result.p99 if run.quick else 0), 0.0
-        submit_and_deliver(run, world, rate=most / 3, p99_seconds=bound)
+        most, _ = submit_and_deliver(run, world, rate=math.inf)
+        for _ in range(run.pick(quick=3, full=1)):
+            _, p99 = submit_and_deliver(run, world, rate=most / 3)
+            if p99 <= P99_SECONDS:
+                break
+    run.result.p99 = p99
     run.note(f"{most:.0f} submissions a second at most")
+    run.expect(p99 <= P99_SECONDS, f"P5: p99 of submit was {p99:.2f} s, at most {P99_SECONDS:g}")
     run.expect(world.logged("database is locked") == locked, "a process reports that the database is locked")
 
 
-def submit_and_deliver(run: Run, world: World, *, rate: float, p99_seconds: float) -> float:
-    """Submit to ten forms, judge, and expect one attempt of each delivery. Return the submissions a second."""
+def submit_and_deliver(run: Run, world: World, *, rate: float) -> tuple[float, float]:
+    """
+    Submit to ten forms, judge all but the time, and expect one attempt of each delivery.
+
+    Returns the submissions a second, and p99 of submit in seconds.
+    """
     count = run.pick(quick=150, full=500)
     tenant = run.tenant(world, [[f"/{number}"] for number in range(10)])
     poster = run.poster(world, tenant)
     start = time.monotonic()
     poster.start(count, rate=rate)
     poster.join()
-    run.judge(world, tenant, poster, p99_seconds=p99_seconds)
+    verdict = run.judge(world, tenant, poster, p99_seconds=math.inf)
     reached = count / (time.monotonic() - start)
     attempts = {row.attempts for row in world.database.rows(tenant.forms, 5).deliveries}
     run.expect(attempts == {1}, f"deliveries had {sorted(attempts)} attempts, each needs one")
     run.forget(world, tenant)
-    return reached
+    return reached, verdict.p99
 
 
 @fault("F16", "the SQLite file and its log are copied at random moments and opened", on=[SQLITE])
