@@ -37,10 +37,25 @@ LONGEST_ATTEMPT_SECONDS = 35  # a mail has 30
 logger = logging.getLogger(__name__)
 
 
-class Deliverer:
-    """Dispatches and delivers with at most `slots` requests in flight."""
+def suspects_from() -> float:
+    """
+    Return when a process that starts now sends its first suspects.
 
-    def __init__(self, *, slots: Slots | None = None, stop: threading.Event | None = None) -> None:
+    Kills in a row, each soon after a start, find none in flight then, and others are sent between them. It costs at
+    most the time of the start: the leases that a kill leaves behind have at least as long to go.
+    """
+    return time.monotonic() + settings.DELIVERY_LEASE_SECONDS * (1 - 1 / BEATS)
+
+
+class Deliverer:
+    """
+    Dispatches and delivers with at most `slots` requests in flight. Before `suspects_from`, by `time.monotonic`, it
+    sends no delivery whose last claim was lost.
+    """
+
+    def __init__(
+        self, *, slots: Slots | None = None, stop: threading.Event | None = None, suspects_from: float = 0.0
+    ) -> None:
         self.slots = slots or Slots(settings.DELIVERY_CONCURRENCY, settings.MAIL_CONCURRENCY)
         self.stop = stop or threading.Event()
         self._claimer = Claimer(self.slots)
@@ -49,7 +64,7 @@ class Deliverer:
         self._finished: list[Result] = []
         self._in_flight = {False: 0, True: 0}  # deliveries: of mails, and of all others
         self._has_dispatched = False
-        self._suspects_from = 0.0
+        self._suspects_from = suspects_from
         self._next_sweep = self._next_notices = self._next_dispatch = 0.0
 
     def run(self, *, until_idle: bool = False, budget_seconds: float = float("inf")) -> bool:
@@ -59,8 +74,6 @@ class Deliverer:
         Returns whether the budget ended it, so that the caller can ask for another run.
         """
         end = time.monotonic() + budget_seconds
-        if not until_idle:  # then kills in a row find no suspects in flight, and others are sent between them
-            self._suspects_from = time.monotonic() + settings.DELIVERY_LEASE_SECONDS / BEATS
         with ThreadPoolExecutor(sum(self.slots), thread_name_prefix="deliver") as pool:
             try:
                 while not self.stop.is_set() and time.monotonic() < end:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from celery.signals import worker_process_init
 from django.db import IntegrityError, OperationalError
 
 from tests.services.receivers import Receiver, Reply
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.outbox.backlogs import expire_leases
 from tests.unit.webhooks.rows import claim_due, make_form, make_submission, make_webhook, totals
+from webhooks import tasks
 from webhooks.models import Attempt, Delivery
 from webhooks.outbox import loop as deliverer
 from webhooks.outbox.claim import Claim, Claimer
@@ -63,6 +65,35 @@ def test_run__until_idle__frees_lost_claims_and_sends_them(receiver: Receiver) -
     assert len(claim_due(2)) == 2
     expire_leases()
     assert Deliverer().run(until_idle=True) is False
+    assert told_once(receiver, 3)
+
+
+def test_run__before_it_may_send_suspects__sends_only_others(receiver: Receiver) -> None:
+    owe(receiver, 3)
+    dispatch_all()
+    assert len(claim_due(2)) == 2
+    expire_leases()
+    assert Deliverer(suspects_from=float("inf")).run(until_idle=True) is False
+    assert len(receiver.requests) == 1
+    assert Deliverer().run(until_idle=True) is False
+    assert told_once(receiver, 3)
+
+
+def test_worker__its_process_has_just_started__sends_no_suspects(
+    receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DELIVERY_LEASE_SECONDS = 4000.0  # a quarter of it is longer than any test
+    monkeypatch.setattr(tasks, "_suspects_from", 0.0)
+    owe(receiver, 3)
+    dispatch_all()
+    assert len(claim_due(2)) == 2
+    expire_leases()
+    worker_process_init.send(sender=None)
+    tasks.deliver_due()
+    tasks.deliver_due()
+    assert len(receiver.requests) == 1
+    monkeypatch.setattr(tasks, "_suspects_from", 0.0)
+    tasks.deliver_due()
     assert told_once(receiver, 3)
 
 

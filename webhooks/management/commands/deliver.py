@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from webhooks import periodic_jobs
 from webhooks.models import DelivererSlots
-from webhooks.outbox.loop import Deliverer
+from webhooks.outbox.loop import Deliverer, suspects_from
 from webhooks.processes.presence import leave_heartbeat
 
 
@@ -22,7 +22,9 @@ class Command(BaseCommand):
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        if not options["once"]:
-            leave_heartbeat(DelivererSlots.Role.DELIVER)
-            periodic_jobs.start(stop)
-        Deliverer(stop=stop).run(until_idle=options["once"])
+        if options["once"]:
+            Deliverer(stop=stop).run(until_idle=True)
+            return
+        leave_heartbeat(DelivererSlots.Role.DELIVER)
+        periodic_jobs.start(stop)
+        Deliverer(stop=stop, suspects_from=suspects_from()).run()
