@@ -44,7 +44,8 @@ def suspects_from() -> float:
     Kills in a row, each soon after a start, find none in flight then, and others are sent between them. It costs at
     most the time of the start: the leases that a kill leaves behind have at least as long to go.
     """
-    return time.monotonic() + settings.DELIVERY_LEASE_SECONDS * (1 - 1 / BEATS)
+    lease: float = settings.DELIVERY_LEASE_SECONDS
+    return time.monotonic() + lease * (1 - 1 / BEATS)
 
 
 class Deliverer:
