@@ -82,7 +82,7 @@ def test_run__before_it_may_send_suspects__sends_only_others(receiver: Receiver)
 def test_worker__its_process_has_just_started__sends_no_suspects(
     receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.DELIVERY_LEASE_SECONDS = 4000.0  # a quarter of it is longer than any test
+    settings.DELIVERY_LEASE_SECONDS = 4000.0  # three quarters of it are longer than any test
     monkeypatch.setattr(tasks, "_suspects_from", 0.0)
     owe(receiver, 3)
     dispatch_all()

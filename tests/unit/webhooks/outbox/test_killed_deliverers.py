@@ -45,12 +45,12 @@ class Deliverers:
     directory: Path
     started: list[Process] = dataclasses.field(default_factory=list)
 
-    def start(self, *options: str, settings: str = "config.settings") -> Process:
+    def start(self, *options: str, settings: str = "config.settings", lease_seconds: float = LEASE_SECONDS) -> Process:
         environment = {
             **os.environ,
             "DATABASE_URL": _database_url(),
             "DJANGO_SETTINGS_MODULE": settings,
-            "DELIVERY_LEASE_SECONDS": str(LEASE_SECONDS),
+            "DELIVERY_LEASE_SECONDS": str(lease_seconds),
             "DELIVERY_CONCURRENCY": "16",
         }
         log = self.directory / f"deliverer-{len(self.started)}.log"
@@ -139,6 +139,20 @@ def test_deliverer__killed_while_destinations_are_slow__another_delivers_everyth
     clicks = Counter(json.loads(one.body)["click"] for one in receiver.requests)
     assert sorted(clicks.values()) == [1, 1, 1, 1, 2, 2]  # twice only those in flight
     assert set(ReceiverRow.objects.values_list("status", flat=True)) == {"active"}
+
+
+def test_deliverer__has_just_started__sends_no_delivery_whose_claim_was_lost(
+    deliverers: Deliverers, receiver: Receiver
+) -> None:
+    lost = make_backlog(make_webhook(make_form(), url=receiver.url("/lost")), 2, lost_claims=1)
+    deliverers.start(lease_seconds=4000)  # three quarters of it are longer than this test
+    for delivered in (1, 2):  # so it has looked for deliveries after the first one
+        owe(receiver, 1, 1)
+        eventually(lambda: are_delivered(delivered), PATIENCE, "others are delivered")  # noqa: B023  # in this round
+    assert [one.path for one in receiver.requests] == ["/0", "/0"]
+    deliverers.stop()
+    deliverers.start()
+    eventually(lambda: are_delivered(2 + len(lost)), PATIENCE, "the lost ones are delivered after the wait")
 
 
 def test_poison__kills_whatever_sends_it__fails_in_the_end_and_its_neighbors_are_delivered(
