@@ -148,7 +148,7 @@ def test_deliverer__has_just_started__sends_no_delivery_whose_claim_was_lost(
     deliverers.start(lease_seconds=4000)  # three quarters of it are longer than this test
     for delivered in (1, 2):  # so it has looked for deliveries after the first one
         owe(receiver, 1, 1)
-        eventually(lambda: are_delivered(delivered), PATIENCE, "others are delivered")  # noqa: B023  # in this round
+        eventually(functools.partial(are_delivered, delivered), PATIENCE, "others are delivered")
     assert [one.path for one in receiver.requests] == ["/0", "/0"]
     deliverers.stop()
     deliverers.start()
