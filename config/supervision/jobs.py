@@ -11,6 +11,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
@@ -24,6 +25,7 @@ from django.apps import apps
 NICENESS = 10  # of jobs: requests go first
 AUTOGROUP, NAME = Path("/proc/self/autogroup"), Path("/proc/self/comm")
 POLL_SECONDS = 0.5
+AGAIN_SECONDS = 0.1  # until the signal that ends a job is sent again
 END_SECONDS = 8  # for an abandoned job to clean up; canceling a statement has 5
 Part = tuple[bytes, Any]  # data, and a value about it that can be pickled
 Parts = Generator[Part, None, None]
@@ -108,8 +110,10 @@ def _send(channel: Connection, value: object) -> None:
 def _watch(channel: Connection) -> None:
     """Wait until the other side closes the pipe, then end the job, which may be waiting for a database."""
     wait([channel])
-    os.kill(os.getpid(), signal.SIGTERM)
     signal.alarm(END_SECONDS)  # kills, also while the interpreter is held by a driver that waits
+    while True:  # a signal that comes just before the main thread begins to wait does not wake it
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(AGAIN_SECONDS)
 
 
 def _abandon(*_signal: object) -> NoReturn:

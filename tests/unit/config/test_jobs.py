@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from multiprocessing import forkserver
 from pathlib import Path
@@ -79,6 +80,12 @@ def leaves_a_mark(path: str) -> Parts:
         Path(path).write_text("cleaned up")
 
 
+def misses_a_signal(path: str) -> Parts:
+    abandon = signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda *_: signal.signal(signal.SIGTERM, abandon))
+    yield from leaves_a_mark(path)
+
+
 @pytest.fixture(autouse=True)
 def _environment_of_a_web_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DJANGO_SETTINGS_MODULE", settings.SETTINGS_MODULE)
@@ -140,9 +147,12 @@ def test_job__that_is_killed__raises_an_error() -> None:
     assert texts(run(waits, 0)) == [b"first", b"second"]
 
 
-def test_job__whose_parts_are_closed_while_it_waits__cleans_up_and_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("function", [leaves_a_mark, misses_a_signal])
+def test_job__whose_parts_are_closed_while_it_waits__cleans_up_and_ends(
+    function: Callable[[str], Parts], tmp_path: Path
+) -> None:
     mark = tmp_path / "mark"
-    with closing(run(leaves_a_mark, str(mark))) as parts:
+    with closing(run(function, str(mark))) as parts:
         pid = first_pid(parts)
     assert not processes.is_alive(pid)
     assert mark.read_text() == "cleaned up"
