@@ -1,14 +1,19 @@
 """The loop over dispatch and delivery: an unavailable database loses nothing, and one bad row stops no other."""
 
 import logging
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from celery.signals import worker_process_init
+from django.conf import settings
 from django.db import IntegrityError, OperationalError
 
+from tests.services.processes import ROOT
 from tests.services.receivers import Receiver, Reply
 from tests.unit.webhooks.dispatching import dispatch_all
 from tests.unit.webhooks.outbox.backlogs import expire_leases
@@ -23,6 +28,22 @@ from webhooks.outbox.send import Result
 from webhooks.outbox.shares import Slots
 
 pytestmark = pytest.mark.django_db(transaction=True)
+# `manage.py deliver`, whose signal to end comes while the main thread holds the lock of the event that it waits for.
+INTERRUPTED = """
+import signal
+import django
+django.setup()
+from django.core.management import call_command
+from webhooks.outbox.loop import Deliverer
+
+def run(self, **_):
+    with self.stop._cond:
+        signal.raise_signal(signal.SIGTERM)
+    print("stopped" if self.stop.wait(60) else "still running")
+
+Deliverer.run = run
+call_command("deliver", once=True)
+"""
 
 
 def owe(receiver: Receiver, count: int) -> None:
@@ -188,3 +209,10 @@ def test_run__more_is_due_than_it_may_send_at_once__claims_no_more_than_it_start
     assert max(room.others for room, _ in asked) == 3
     assert max(leased for _, leased in asked) == 3
     assert told_once(receiver, 20)
+
+
+def test_deliver__whose_signal_comes_while_it_begins_to_wait__stops() -> None:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": settings.SETTINGS_MODULE}
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "stopped\n", done.stderr

@@ -21,7 +21,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: stop.set())
+            # From a thread, as the signal may interrupt this one while it holds the lock of the event.
+            signal.signal(number, lambda *_: threading.Thread(target=stop.set).start())
         if options["once"]:
             Deliverer(stop=stop).run(until_idle=True)
             return
