@@ -34,8 +34,7 @@ NOTES: dict[str, str] = {
         "keeps of earlier exports (ADR 0108)."
     ),
     "serve-start": (
-        "Imports, once for all children: in the same minutes Django and the apps took 1.0 s, `config.wsgi` 0.4 to 0.6 "
-        "s."
+        "Imports, once for all children. On this machine Django and the apps take 1.0 s, `config.wsgi` 0.4 to 0.6 s."
     ),
     "serve-memory": (
         "Five processes of 31 to 41 MB: `serve`, gunicorn, its web process, the live stream and the deliverer. They "

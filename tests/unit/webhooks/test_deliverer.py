@@ -211,6 +211,7 @@ def test_run__more_is_due_than_it_may_send_at_once__claims_no_more_than_it_start
     assert told_once(receiver, 20)
 
 
+@pytest.mark.slow
 def test_deliver__whose_signal_comes_while_it_begins_to_wait__stops() -> None:
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": settings.SETTINGS_MODULE}
     command = [sys.executable, "-c", INTERRUPTED]
